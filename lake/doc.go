@@ -1,0 +1,40 @@
+// Package lake replaces one window of an Apache Iceberg table with the rows of
+// one source, safely, again and again.
+//
+// # The promise
+//
+// A load is one window of one source into one table. When it ends, either the
+// window's rows in the table are exactly the source's rows for that window,
+// published in one snapshot, or the table is exactly as it was. Running it
+// again for the same window leaves the same rows.
+//
+// # The words
+//
+// A window is half-open, [from, to), on the table's time column, and always
+// given by the caller. A load owns its window's rows and, where it has one, its
+// scope: constant equalities such as region = 'eu'. The base is the snapshot
+// that the plan was made on, fixed before the source is opened; the head is the
+// branch's tip now. A file is inside, outside or straddling: all, none or some
+// of its rows are owned. A staged file is written and complete and named by no
+// snapshot. A source file depends only on the source; a derived file holds what
+// survives of a straddling one.
+//
+// # The life of one load
+//
+//	window ─▶ plan ─▶ source batches ─▶ guard ─▶ stage ─▶ commit ─▶ receipt
+//
+// [Loader.Plan] loads the table, fixes the base and pins the source. The guard
+// proves on the values to be stored that every row belongs to the window and
+// the scope. Staging writes Parquet files that nobody can see. The commit makes
+// them visible, and the replaced ones invisible, in one compare-and-swap; it is
+// the only place that tries again. The [Receipt] says what happened.
+//
+// Nothing before the swap changes what a reader sees, and nothing after it can
+// fail the load: a process may die anywhere and the load be run again.
+//
+// # What it asks of others
+//
+// Rows come from a [Source]; commits go out through a [Catalog]. The package
+// prints nothing and logs nothing: it returns receipts and errors, and calls
+// the hooks of a [Trace].
+package lake

@@ -1,0 +1,68 @@
+package lake
+
+import (
+	"errors"
+	"fmt"
+)
+
+// The few errors that a caller may have to tell apart, each with the state of
+// the table after it and who acts. Ask with [errors.Is].
+var (
+	// ErrWindow: the window is empty, inverted or of the wrong kind for the
+	// time column. The table is untouched; the caller mends the argument.
+	ErrWindow = errors.New("wrong window")
+	// ErrUsage: the load's description contradicts itself or the table. The
+	// table is untouched; the caller mends the description.
+	ErrUsage = errors.New("wrong load")
+	// ErrInput: the source holds something that cannot be read as declared. The
+	// table is untouched; the source or its declaration must change.
+	ErrInput = errors.New("bad input")
+	// ErrSchema: source and table do not fit each other. The table is
+	// untouched; the operator decides.
+	ErrSchema = errors.New("schema does not fit")
+	// ErrOutsideWindow: a source that claims to be exactly the window returned a
+	// row outside it. The table is untouched; the source is wrong.
+	ErrOutsideWindow = errors.New("row outside the window")
+	// ErrRefused: a guard said no. The table is untouched; the operator decides.
+	ErrRefused = errors.New("refused")
+	// ErrSkipped: the load was asked to do nothing in this case. The table is
+	// untouched.
+	ErrSkipped = errors.New("skipped")
+	// ErrSuperseded: another run loaded the window since this one began. The
+	// table holds the other run's rows.
+	ErrSuperseded = errors.New("superseded")
+	// ErrUnknown: the commit was sent and the table could not be read
+	// afterwards. The table is old or new, never half; run again.
+	ErrUnknown = errors.New("outcome unknown")
+	// ErrTemporary: store or catalog could not be reached, attempts are spent,
+	// or history changed under the load. The table is untouched; run again.
+	ErrTemporary = errors.New("temporary")
+	// ErrNoTable: the table does not exist.
+	ErrNoTable = errors.New("no such table")
+	// ErrNoNamespace: the table's namespace does not exist.
+	ErrNoNamespace = errors.New("no such namespace")
+)
+
+// Error says what was being done to which table and window.
+type Error struct {
+	// Op is the stage of the load: plan, read, stage, commit.
+	Op     string
+	Table  string
+	Window Window
+	Err    error
+}
+
+func (e *Error) Error() string {
+	if e.Window.IsZero() {
+		return fmt.Sprintf("%s %s: %v", e.Op, e.Table, e.Err)
+	}
+	return fmt.Sprintf("%s %s of %s: %v", e.Op, e.Window, e.Table, e.Err)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Untouched reports whether the table is certainly as it was before the load
+// that returned err.
+func Untouched(err error) bool {
+	return err != nil && !errors.Is(err, ErrUnknown) && !errors.Is(err, ErrSuperseded)
+}

@@ -1,0 +1,420 @@
+package lake
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/apache/iceberg-go"
+)
+
+// Window is the half-open span [From, To) of a table's time column. A row at
+// exactly To belongs to the next window, so adjacent windows never share a row.
+//
+// A window is either a span of instants (Wall is false; the bounds are points
+// on the UTC time line) or a span of wall-clock readings (Wall is true; the
+// bounds are what a clock on the wall shows, carried as if they were UTC).
+// [Window.On] turns one into the other, for the type of the time column.
+type Window struct {
+	From, To time.Time
+	Wall     bool
+}
+
+// TimeKind is the type of a table's time column.
+type TimeKind int
+
+const (
+	// Instants is a timestamptz column.
+	Instants TimeKind = iota
+	// WallClock is a timestamp column, without a zone.
+	WallClock
+	// Days is a date column; its windows are whole days.
+	Days
+)
+
+func (k TimeKind) String() string {
+	return [...]string{"timestamptz", "timestamp", "date"}[k]
+}
+
+// TimeKindOf returns the kind of a column type that windows can be on. Its
+// error wraps [ErrWindow].
+func TimeKindOf(t iceberg.Type) (TimeKind, error) {
+	switch t.(type) {
+	case iceberg.TimestampTzType:
+		return Instants, nil
+	case iceberg.TimestampType:
+		return WallClock, nil
+	case iceberg.DateType:
+		return Days, nil
+	}
+	return 0, fmt.Errorf("a time column must be timestamptz, timestamp or date, not %s: %w", t, ErrWindow)
+}
+
+// IsZero reports whether w is the zero window, which no load accepts.
+func (w Window) IsZero() bool { return w.From.IsZero() && w.To.IsZero() }
+
+// Contains reports whether t is in [From, To).
+func (w Window) Contains(t time.Time) bool { return !t.Before(w.From) && t.Before(w.To) }
+
+// Overlaps reports whether some time is in both windows.
+func (w Window) Overlaps(o Window) bool { return w.From.Before(o.To) && o.From.Before(w.To) }
+
+// String prints the window as errors and receipts show it:
+// [2026-01-01T00:00:00Z, 2026-01-02T00:00:00Z), without Z for a wall clock.
+func (w Window) String() string {
+	return "[" + w.bound(w.From) + ", " + w.bound(w.To) + ")"
+}
+
+// MarshalText gives the form FROM/TO that [ParseWindow] reads back.
+func (w Window) MarshalText() ([]byte, error) {
+	return []byte(w.bound(w.From) + "/" + w.bound(w.To)), nil
+}
+
+// UnmarshalText reads what MarshalText gives.
+func (w *Window) UnmarshalText(text []byte) (err error) {
+	*w, err = ParseWindow(string(text), nil)
+	return err
+}
+
+// Bounds returns both ends as they are printed, for machine-readable output.
+func (w Window) Bounds() (from, to string) { return w.bound(w.From), w.bound(w.To) }
+
+func (w Window) bound(t time.Time) string {
+	if w.Wall {
+		return t.UTC().Format("2006-01-02T15:04:05.999999999")
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}
+
+// Split cuts w into consecutive windows of step, the last one shorter where
+// step does not divide w. Steps of days, months and years follow the calendar
+// of zone (UTC if nil), so that a local day has 23, 24 or 25 hours. Its error
+// wraps [ErrWindow].
+func (w Window) Split(step Step, zone *time.Location) ([]Window, error) {
+	if zone == nil || w.Wall {
+		zone = time.UTC
+	}
+	var parts []Window
+	for from := w.From; from.Before(w.To); {
+		to := step.after(from.In(zone)).UTC()
+		if !to.After(from) {
+			return nil, fmt.Errorf("a step must be longer than nothing: %w", ErrWindow)
+		}
+		if to.After(w.To) {
+			to = w.To
+		}
+		parts = append(parts, Window{From: from, To: to, Wall: w.Wall})
+		from = to
+	}
+	return parts, nil
+}
+
+// Align returns the smallest window that contains w and whose bounds are
+// bounds of t's partitions: year, month, day or hour. Iceberg's time
+// transforms are in UTC, whatever zone w was written in.
+func (w Window) Align(t iceberg.Transform) Window {
+	return Window{From: floorTo(t, w.From.UTC()), To: ceilTo(t, w.To.UTC()), Wall: w.Wall}
+}
+
+func floorTo(t iceberg.Transform, at time.Time) time.Time {
+	y, m, d := at.Date()
+	switch t.(type) {
+	case iceberg.YearTransform:
+		return time.Date(y, 1, 1, 0, 0, 0, 0, time.UTC)
+	case iceberg.MonthTransform:
+		return time.Date(y, m, 1, 0, 0, 0, 0, time.UTC)
+	case iceberg.DayTransform:
+		return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
+	case iceberg.HourTransform:
+		return time.Date(y, m, d, at.Hour(), 0, 0, 0, time.UTC)
+	}
+	return at
+}
+
+func ceilTo(t iceberg.Transform, at time.Time) time.Time {
+	down := floorTo(t, at)
+	if down.Equal(at) {
+		return at
+	}
+	switch t.(type) {
+	case iceberg.YearTransform:
+		return down.AddDate(1, 0, 0)
+	case iceberg.MonthTransform:
+		return down.AddDate(0, 1, 0)
+	case iceberg.DayTransform:
+		return down.AddDate(0, 0, 1)
+	default:
+		return down.Add(time.Hour)
+	}
+}
+
+// On returns w for a time column of kind k. zone is the zone that the caller
+// named, or nil: bounds without an offset are then UTC for a timestamptz
+// column, and bounds with an offset are refused for a column without a zone.
+// Its error wraps [ErrWindow] and says which flag to use.
+func (w Window) On(k TimeKind, zone *time.Location) (Window, error) {
+	switch {
+	case k == Instants && w.Wall:
+		w = Window{From: inZone(w.From, zone), To: inZone(w.To, zone)}
+	case k != Instants && !w.Wall:
+		if zone == nil {
+			return Window{}, fmt.Errorf("the window %s has an offset but the time column is a %s: say whose wall clock is meant with --timezone: %w", w, k, ErrWindow)
+		}
+		w = Window{From: onWall(w.From, zone), To: onWall(w.To, zone), Wall: true}
+	}
+	if k == Days && (!wholeDay(w.From) || !wholeDay(w.To)) {
+		return Window{}, fmt.Errorf("the window %s does not begin and end at midnight, and the time column is a date: give whole days: %w", w, ErrWindow)
+	}
+	return w, w.validate()
+}
+
+func (w Window) validate() error {
+	if w.From.Equal(w.To) {
+		return fmt.Errorf("the window %s is empty: both bounds are equal; with Airflow 3 use CronDataIntervalTimetable (create_cron_data_intervals), whose data_interval_end lies after data_interval_start: %w", w, ErrWindow)
+	}
+	if w.To.Before(w.From) {
+		return fmt.Errorf("the window %s ends before it begins: %w", w, ErrWindow)
+	}
+	lo, hi := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
+	if w.From.Before(lo) || w.To.After(hi) {
+		return fmt.Errorf("the window %s reaches outside the years 1 to 9999: %w", w, ErrWindow)
+	}
+	return nil
+}
+
+func wholeDay(t time.Time) bool { return t.Equal(t.Truncate(24 * time.Hour)) }
+
+// inZone reads the wall clock t in zone. A reading that a clock skips (spring)
+// is the instant of the change; one that it shows twice (autumn) is the first.
+func inZone(t time.Time, zone *time.Location) time.Time {
+	if zone == nil {
+		zone = time.UTC
+	}
+	y, m, d := t.Date()
+	h, mi, s := t.Clock()
+	at := time.Date(y, m, d, h, mi, s, t.Nanosecond(), zone)
+	if onWall(at, zone).Equal(t) {
+		if earlier := at.Add(-offsetBefore(at) + offsetOf(at)); onWall(earlier, zone).Equal(t) && earlier.Before(at) {
+			return earlier.UTC()
+		}
+		return at.UTC()
+	}
+	// In a gap: the first instant whose wall clock is not before t.
+	start, _ := at.ZoneBounds()
+	if onWall(at, zone).Before(t) {
+		_, start = at.ZoneBounds()
+	}
+	return start.UTC()
+}
+
+// offsetBefore is the offset that held before the last change of at's zone.
+func offsetBefore(at time.Time) time.Duration {
+	start, _ := at.ZoneBounds()
+	if start.IsZero() {
+		return offsetOf(at)
+	}
+	return offsetOf(start.Add(-time.Second))
+}
+
+func offsetOf(at time.Time) time.Duration {
+	_, s := at.Zone()
+	return time.Duration(s) * time.Second
+}
+
+func onWall(t time.Time, zone *time.Location) time.Time {
+	t = t.In(zone)
+	y, m, d := t.Date()
+	h, mi, s := t.Clock()
+	return time.Date(y, m, d, h, mi, s, t.Nanosecond(), time.UTC)
+}
+
+// Step is a calendar length, as ISO 8601 writes it.
+type Step struct {
+	Years, Months, Days int
+	Time                time.Duration
+}
+
+func (s Step) after(t time.Time) time.Time {
+	return t.AddDate(s.Years, s.Months, s.Days).Add(s.Time)
+}
+
+var stepForm = regexp.MustCompile(`^P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$`)
+
+// ParseStep reads an ISO 8601 duration such as P1D, P1M, PT1H, PT15M. Its
+// error wraps [ErrWindow].
+func ParseStep(text string) (Step, error) {
+	m := stepForm.FindStringSubmatch(text)
+	if m == nil || strings.HasSuffix(text, "P") || strings.HasSuffix(text, "T") {
+		return Step{}, fmt.Errorf("%q is not an ISO 8601 duration such as P1D, P1M or PT1H: %w", text, ErrWindow)
+	}
+	var n [7]int
+	for i := range n {
+		if m[i+1] == "" {
+			continue
+		}
+		v, err := strconv.Atoi(m[i+1])
+		if err != nil || v > 1_000_000 {
+			return Step{}, fmt.Errorf("%q is too long a duration: %w", text, ErrWindow)
+		}
+		n[i] = v
+	}
+	return Step{
+		Years: n[0], Months: n[1], Days: 7*n[2] + n[3],
+		Time: time.Duration(n[4])*time.Hour + time.Duration(n[5])*time.Minute + time.Duration(n[6])*time.Second,
+	}, nil
+}
+
+// ParseWindow reads a window as a person or an orchestrator writes it:
+//
+//	2026                      a year
+//	2026-05                   a month
+//	2026-05-04                a day
+//	2026-05-04T10             an hour
+//	FROM/TO                   two bounds
+//	FROM/P1D                  a bound and an ISO 8601 duration
+//
+// A bound is a date or a date and time, with T or a space between them, with
+// or without seconds, fraction and offset (Z, +02:00, +0200). Where no bound
+// has an offset the window is on the wall clock; where one has, the other is
+// read in zone (UTC if nil). Its error wraps [ErrWindow].
+func ParseWindow(text string, zone *time.Location) (Window, error) {
+	text = strings.TrimSpace(text)
+	from, to, two := strings.Cut(text, "/")
+	if !two {
+		return parseUnit(text)
+	}
+	if strings.HasPrefix(to, "P") {
+		return parseFromStep(from, to, zone)
+	}
+	return ParseBounds(from, to, zone)
+}
+
+// ParseBounds reads two bounds, as --from and --to give them. See [ParseWindow].
+func ParseBounds(from, to string, zone *time.Location) (Window, error) {
+	a, err := parseBound(from)
+	if err != nil {
+		return Window{}, err
+	}
+	b, err := parseBound(to)
+	if err != nil {
+		return Window{}, err
+	}
+	w := Window{From: a.at, To: b.at, Wall: !a.offset && !b.offset}
+	if !w.Wall {
+		w.From, w.To = a.instant(zone), b.instant(zone)
+	}
+	return w, w.validate()
+}
+
+func parseFromStep(from, step string, zone *time.Location) (Window, error) {
+	a, err := parseBound(from)
+	if err != nil {
+		return Window{}, err
+	}
+	s, err := ParseStep(step)
+	if err != nil {
+		return Window{}, err
+	}
+	w := Window{From: a.at, To: s.after(a.at), Wall: !a.offset}
+	if a.offset {
+		start := a.at
+		if zone != nil {
+			start = start.In(zone)
+		}
+		w.From, w.To = a.at.UTC(), s.after(start).UTC()
+	}
+	return w, w.validate()
+}
+
+// parseUnit reads a single date or hour as the whole unit it names. It is on
+// the wall clock: the zone comes in with [Window.On].
+func parseUnit(text string) (Window, error) {
+	spaced := strings.Replace(text, " ", "T", 1)
+	for _, u := range []struct {
+		layout string
+		step   Step
+	}{
+		{"2006", Step{Years: 1}},
+		{"2006-01", Step{Months: 1}},
+		{"2006-01-02", Step{Days: 1}},
+		{"2006-01-02T15", Step{Time: time.Hour}},
+	} {
+		if len(spaced) != len(u.layout) {
+			continue
+		}
+		if at, err := time.Parse(u.layout, spaced); err == nil {
+			w := Window{From: at, To: u.step.after(at), Wall: true}
+			return w, w.validate()
+		}
+	}
+	return Window{}, fmt.Errorf("%q is not a window: give a day (2026-05-04), an hour (2026-05-04T10), a month (2026-05), FROM/TO or FROM/P1D: %w", text, ErrWindow)
+}
+
+// bound is one end of a window as it was written.
+type bound struct {
+	at     time.Time // the instant, or the wall clock carried as UTC
+	offset bool      // an offset was written
+}
+
+func (b bound) instant(zone *time.Location) time.Time {
+	if b.offset {
+		return b.at.UTC()
+	}
+	return inZone(b.at, zone)
+}
+
+var boundForm = regexp.MustCompile(`^(\d{4}-\d\d-\d\d)(?:[T ](\d\d)(?::(\d\d)(?::(\d\d)([.,]\d{1,9})?)?)?)? ?(Z|[+-]\d\d(?::?\d\d)?)?$`)
+
+func parseBound(text string) (bound, error) {
+	bad := func(why string) (bound, error) {
+		return bound{}, fmt.Errorf("%q is not a time such as 2026-05-04, 2026-05-04T10:00 or 2026-05-04T10:00:00+02:00%s: %w", text, why, ErrWindow)
+	}
+	m := boundForm.FindStringSubmatch(strings.TrimSpace(text))
+	if m == nil {
+		return bad("")
+	}
+	clock := ":" + orZero(m[2]) + ":" + orZero(m[3]) + ":" + orZero(m[4])
+	at, err := time.Parse("2006-01-02:15:04:05.999999999", m[1]+clock+strings.Replace(m[5], ",", ".", 1))
+	if err != nil {
+		var pe *time.ParseError
+		if errors.As(err, &pe) {
+			return bad(" (" + strings.TrimPrefix(pe.Message, ": ") + ")")
+		}
+		return bad("")
+	}
+	if m[6] == "" {
+		return bound{at: at}, nil
+	}
+	off, ok := parseOffset(m[6])
+	if !ok {
+		return bad(" (offset out of range)")
+	}
+	return bound{at: at.Add(-off), offset: true}, nil
+}
+
+func orZero(s string) string {
+	if s == "" {
+		return "00"
+	}
+	return s
+}
+
+func parseOffset(s string) (time.Duration, bool) {
+	if s == "Z" {
+		return 0, true
+	}
+	digits := strings.ReplaceAll(s[1:], ":", "") + "00"
+	h, _ := strconv.Atoi(digits[:2])
+	m, _ := strconv.Atoi(digits[2:4])
+	if h > 18 || m > 59 {
+		return 0, false
+	}
+	off := time.Duration(h)*time.Hour + time.Duration(m)*time.Minute
+	if s[0] == '-' {
+		off = -off
+	}
+	return off, true
+}

@@ -1,0 +1,25 @@
+package testenv
+
+import (
+	_ "github.com/alecthomas/kong"
+	_ "github.com/apache/arrow-go/v18/arrow/compute"
+	_ "github.com/apache/arrow-go/v18/parquet/pqarrow"
+	_ "github.com/apache/iceberg-go/catalog/catalogtest"
+	_ "github.com/apache/iceberg-go/catalog/rest"
+	_ "github.com/apache/iceberg-go/catalog/sql"
+	_ "github.com/apache/iceberg-go/io/gocloud/s3"
+	_ "github.com/apache/iceberg-go/table"
+	_ "github.com/aws/aws-sdk-go-v2/aws"
+	_ "github.com/aws/aws-sdk-go-v2/config"
+	_ "github.com/aws/aws-sdk-go-v2/credentials"
+	_ "github.com/aws/aws-sdk-go-v2/service/s3"
+	_ "github.com/dustin/go-humanize"
+	_ "github.com/goccy/go-yaml"
+	_ "github.com/google/go-cmp/cmp"
+	_ "github.com/klauspost/compress/gzip"
+	_ "github.com/klauspost/compress/zstd"
+	_ "github.com/minio/minio-go/v7"
+	_ "github.com/rogpeppe/go-internal/testscript"
+	_ "golang.org/x/sync/errgroup"
+	_ "modernc.org/sqlite"
+)
