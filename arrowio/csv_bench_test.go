@@ -26,7 +26,7 @@ var benchSchema = fieldsOf(
 	"fee", &arrow.Decimal128Type{Precision: 12, Scale: 4},
 )
 
-const benchRows = 200_000
+const benchRows = 600_000
 
 // benchText is benchRows rows of 140 bytes or so.
 func benchText() []byte {

@@ -104,6 +104,14 @@ func cells(b arrow.RecordBatch, row int) string {
 				continue
 			}
 			s = append(s, fmt.Sprintf("%q", c.Value(row)))
+		case *array.Decimal128:
+			if c.IsNull(row) {
+				s = append(s, "NULL")
+				continue
+			}
+			s = append(s, c.Value(row).ToString(c.DataType().(*arrow.Decimal128Type).Scale))
+		case *array.Timestamp:
+			s = append(s, strings.Replace(c.ValueStr(row), "T", " ", 1))
 		default:
 			s = append(s, c.ValueStr(row))
 		}
