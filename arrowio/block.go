@@ -30,10 +30,10 @@ type block struct {
 }
 
 // resize makes room for size bytes of records, one newline more, and the slack,
-// and keeps the first keep bytes.
+// and keeps the first keep bytes. It gives up memory that a long record needed.
 func (b *block) resize(size, keep int) {
 	need := size + 1 + blockSlack
-	if cap(b.buf) >= need {
+	if cap(b.buf) >= need && cap(b.buf) <= 2*need {
 		b.buf = b.buf[:need]
 		return
 	}

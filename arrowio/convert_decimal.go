@@ -65,9 +65,21 @@ type number struct {
 	point, power bool
 }
 
+const (
+	// longestNumber is the most bytes of a number, lest its exponent and the
+	// number of its digits come to the same size.
+	longestNumber = 1 << 16
+	// maxExponent is where exponents stop to matter: such a number is out of
+	// every range, or has no digit that a decimal keeps.
+	maxExponent = 1 << 20
+)
+
 // splitNumber takes a number apart. It wants a digit before or after the point.
 func splitNumber(text []byte) (number, bool) {
 	var n number
+	if len(text) > longestNumber {
+		return n, false
+	}
 	if len(text) > 0 && (text[0] == '-' || text[0] == '+') {
 		n.neg = text[0] == '-'
 		text = text[1:]
@@ -94,10 +106,6 @@ func leadingDigits(text []byte) (digits, rest []byte) {
 	}
 	return text[:i], text[i:]
 }
-
-// maxExponent is where exponents stop to matter: such a number is out of every
-// range, or has no digit that a decimal keeps. Records are far shorter.
-const maxExponent = 1 << 40
 
 func (n *number) parseExponent(text []byte) bool {
 	neg := false

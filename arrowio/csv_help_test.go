@@ -61,11 +61,11 @@ func fieldsOf(types ...any) *arrow.Schema {
 
 // texts is a schema of string columns.
 func texts(names ...string) *arrow.Schema {
-	var types []any
+	var fields []arrow.Field
 	for _, n := range names {
-		types = append(types, n, arrow.BinaryTypes.String)
+		fields = append(fields, arrow.Field{Name: n, Type: arrow.BinaryTypes.String, Nullable: true})
 	}
-	return fieldsOf(types...)
+	return arrow.NewSchema(fields, nil)
 }
 
 // rowsOf reads everything and returns a line per row: file, row number, cells.

@@ -39,20 +39,19 @@ func (s *scanner) field(b []byte, pos int) (field, error) {
 	if pos < len(b) && b[pos] == '"' {
 		return s.quoted(b, pos)
 	}
-	end := len(b)
-	if i := bytes.IndexByte(b[pos:], '\n'); i >= 0 {
-		end = pos + i
+	end := pos
+	for end < len(b) && b[end] != s.delim && b[end] != '\n' {
+		if b[end] == '"' {
+			return field{}, errBareQuote
+		}
+		end++
 	}
-	text, last, next := b[pos:end], true, min(end+1, len(b))
-	if i := bytes.IndexByte(text, s.delim); i >= 0 {
-		text, last, next = text[:i], false, pos+i+1
-	} else if end < len(b) {
-		text = bytes.TrimSuffix(text, []byte{'\r'})
+	f := field{text: b[pos:end], next: min(end+1, len(b))}
+	if end == len(b) || b[end] == '\n' {
+		f.last = true
+		f.text = bytes.TrimSuffix(f.text, []byte{'\r'})
 	}
-	if bytes.IndexByte(text, '"') >= 0 {
-		return field{}, errBareQuote
-	}
-	return field{text: text, next: next, last: last}, nil
+	return f, nil
 }
 
 func (s *scanner) quoted(b []byte, pos int) (field, error) {
