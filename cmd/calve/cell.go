@@ -4,7 +4,9 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"math"
+	"math/big"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -22,6 +24,10 @@ func cellText(column arrow.Array, i int) string {
 		return c.Value(i)
 	case *array.LargeString:
 		return c.Value(i)
+	case *array.Decimal128:
+		return decimalText(c.Value(i).BigInt(), c.DataType())
+	case *array.Decimal256:
+		return decimalText(c.Value(i).BigInt(), c.DataType())
 	case *array.Dictionary:
 		return cellText(c.Dictionary(), c.GetValueIndex(i))
 	case array.ExtensionArray:
@@ -135,6 +141,22 @@ func cellBytes(column arrow.Array, i int) ([]byte, bool) {
 		return c.Value(i), true
 	}
 	return nil, false
+}
+
+// decimalText writes all digits that the type has: 12.50 stays 12.50.
+func decimalText(unscaled *big.Int, typ arrow.DataType) string {
+	scale := int(typ.(arrow.DecimalType).GetScale())
+	digits := new(big.Int).Abs(unscaled).String()
+	if short := scale + 1 - len(digits); short > 0 {
+		digits = strings.Repeat("0", short) + digits
+	}
+	if scale > 0 {
+		digits = digits[:len(digits)-scale] + "." + digits[len(digits)-scale:]
+	}
+	if unscaled.Sign() < 0 {
+		return "-" + digits
+	}
+	return digits
 }
 
 // timeText prints times as ISO 8601: with Z for instants, without for the

@@ -109,7 +109,7 @@ func printPlannedFiles(w io.Writer, what string, files []lake.PlannedFile) {
 	fmt.Fprintf(w, "\n%s:\n", what)
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, f := range files {
-		fmt.Fprintf(out, "  %s\t%s\t%s\t%s\n", f.Partition, plural(f.Rows, "row"), humanize.IBytes(uint64(f.Bytes)), f.Path)
+		fmt.Fprintf(out, "  %s\t%s\t%s\t%s\n", orDash(f.Partition), plural(f.Rows, "row"), humanize.IBytes(uint64(f.Bytes)), f.Path)
 	}
 	out.Flush()
 }
