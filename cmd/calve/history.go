@@ -42,11 +42,11 @@ func (c *historyCommand) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	a.table = lake.Load{Table: id}.TableName()
-	cat, t, err := c.loadTable(ctx, a, config, id)
+	t, done, err := c.loadTable(ctx, config, id)
 	if err != nil {
 		return err
 	}
-	defer cat.Close()
+	defer done()
 	entries, err := lake.History(t, c.Branch)
 	if err != nil {
 		return err
@@ -59,12 +59,19 @@ func (c *historyCommand) Run(ctx context.Context, a *app) error {
 		return nil
 	}
 	out := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(out, "SNAPSHOT\tAT\tOPERATION\tLOAD\tWINDOW\tROWS\tTABLE ROWS\tRUN")
+	fmt.Fprintln(out, "SNAPSHOT\tAT\tOPERATION\tLOAD\tWINDOW\tROWS\tTOTAL\tRUN")
 	for _, e := range entries {
 		fmt.Fprintf(out, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.SnapshotID, e.At.UTC().Format("2006-01-02 15:04:05Z"), e.Operation,
-			orDash(printable(e.Load)), orDash(printable(e.Window)), humanize.Comma(e.Rows), humanize.Comma(e.TotalRecords), orDash(printable(e.Run)))
+			orDash(printable(e.Load)), orDash(printable(e.Window)), humanize.Comma(e.Rows), totalText(e.Total), orDash(printable(e.Run)))
 	}
 	return out.Flush()
+}
+
+func totalText(rows int64) string {
+	if rows < 0 {
+		return "-"
+	}
+	return humanize.Comma(rows)
 }
 
 func orDash(text string) string {
@@ -81,10 +88,13 @@ type historyLine struct {
 	Operation  string           `json:"operation"`
 	Load       string           `json:"load,omitempty"`
 	Window     *lake.WindowJSON `json:"window"`
+	Scope      string           `json:"scope,omitempty"`
 	Run        string           `json:"run,omitempty"`
 	Source     string           `json:"source,omitempty"`
 	Rows       int64            `json:"rows"`
-	TableRows  int64            `json:"table_rows"`
+	Added      int64            `json:"added"`
+	Removed    int64            `json:"removed"`
+	Total      *int64           `json:"total"`
 	Coverage   string           `json:"coverage,omitempty"`
 	Watermark  string           `json:"watermark,omitempty"`
 }
@@ -93,7 +103,11 @@ func printHistoryJSON(a *app, entries []lake.HistoryEntry) error {
 	for _, e := range entries {
 		line := historyLine{
 			SnapshotID: strconv.FormatInt(e.SnapshotID, 10), At: e.At.UTC().Format(time.RFC3339Nano), Operation: e.Operation,
-			Load: e.Load, Run: e.Run, Source: e.Source, Rows: e.Rows, TableRows: e.TotalRecords, Coverage: e.Coverage, Watermark: e.Watermark,
+			Load: e.Load, Scope: e.Scope, Run: e.Run, Source: e.Source,
+			Rows: e.Rows, Added: e.Added, Removed: e.Removed, Coverage: e.Coverage, Watermark: e.Watermark,
+		}
+		if e.Total >= 0 {
+			line.Total = &e.Total
 		}
 		if w, err := lake.ParseWindow(e.Window, nil); err == nil {
 			line.Window = w.JSON()

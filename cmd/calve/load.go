@@ -44,7 +44,7 @@ func (c *loadCommand) Run(ctx context.Context, a *app) error {
 	}
 	a.answer = loadAnswer{lake.Receipt{Load: s.load.Name, Table: s.load.TableName(), Branch: s.load.Branch, Window: s.window.JSON()}}
 	show := newProgress(a.stderr, c.Quiet)
-	show.window(s.window)
+	show.window(s.window, s.load.TimeColumn)
 
 	cat, embedded, err := c.open(ctx, s.config)
 	if err != nil {

@@ -37,11 +37,11 @@ func (c *planCommand) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	cat, embedded, err := c.open(ctx, s.config)
+	cat, embedded, done, err := c.openToLook(ctx, s.config)
 	if err != nil {
 		return err
 	}
-	defer cat.Close()
+	defer done()
 	src, err := arrowio.New(s.source, cat.Files())
 	if err != nil {
 		return err
@@ -58,14 +58,14 @@ func (c *planCommand) Run(ctx context.Context, a *app) error {
 		a.answer = planAnswer(plan)
 		return nil
 	}
-	return printPlan(a.stdout, plan)
+	return printPlan(a.stdout, plan, s.load.TimeColumn)
 }
 
 // printPlan prints a plan for people.
-func printPlan(w io.Writer, p *lake.Plan) error {
+func printPlan(w io.Writer, p *lake.Plan, timeColumn string) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(out, "table\t%s\n", p.Load.TableName())
-	fmt.Fprintf(out, "window\t%s on %s\n", p.Window, p.Load.TimeColumn)
+	fmt.Fprintf(out, "table\t%s\n", tableText(p.Table, p.Branch))
+	fmt.Fprintf(out, "window\t%s on %s\n", p.Window, timeColumn)
 	reading := "the window's rows are selected"
 	if p.Origin.Exact {
 		reading = "claims to be exactly the window"
@@ -81,11 +81,14 @@ func printPlan(w io.Writer, p *lake.Plan) error {
 	switch {
 	case p.Creates:
 		fmt.Fprintf(out, "base\tnone: the table does not exist and would be created\n")
+		if p.Location != "" {
+			fmt.Fprintf(out, "location\t%s\n", p.Location)
+		}
 	case p.BaseSnapshotID == 0:
 		fmt.Fprintf(out, "base\tnone: the table is empty\n")
 	default:
 		fmt.Fprintf(out, "base\t%d\n", p.BaseSnapshotID)
-		fmt.Fprintf(out, "manifests\t%s, %s can hold rows of the window\n", humanize.Comma(int64(p.Manifests)), humanize.Comma(int64(p.ManifestsOpened)))
+		fmt.Fprintf(out, "manifests\t%s, %s can hold rows of the window\n", humanize.Comma(int64(p.Manifests)), humanize.Comma(int64(p.Opened)))
 	}
 	if !p.Creates {
 		fmt.Fprintf(out, "inside\t%s: dropped whole\n", filesLine(p.Inside))
@@ -93,9 +96,6 @@ func printPlan(w io.Writer, p *lake.Plan) error {
 	}
 	if err := out.Flush(); err != nil {
 		return err
-	}
-	for _, warning := range p.Warnings {
-		fmt.Fprintf(w, "warning: %s\n", warning)
 	}
 	printPlannedFiles(w, "inside", p.Inside)
 	printPlannedFiles(w, "straddling", p.Straddling)
@@ -137,6 +137,7 @@ type planned struct {
 	Branch         string             `json:"branch"`
 	Window         *lake.WindowJSON   `json:"window"`
 	Creates        bool               `json:"creates"`
+	Location       string             `json:"location"`
 	BaseSnapshotID string             `json:"base_snapshot_id,omitempty"`
 	Source         plannedSource      `json:"source"`
 	PartitionBy    []string           `json:"partition_by"`
@@ -144,7 +145,6 @@ type planned struct {
 	Manifests      plannedManifests   `json:"manifests"`
 	Inside         []plannedFile      `json:"inside"`
 	Straddling     []plannedFile      `json:"straddling"`
-	Warnings       []string           `json:"warnings"`
 	Error          *lake.ReceiptError `json:"error"`
 }
 
@@ -178,17 +178,16 @@ type plannedFile struct {
 
 func planAnswer(p *lake.Plan) planned {
 	v := planned{
-		Load: p.Load.Name, Table: p.Load.TableName(), Branch: p.Load.Branch,
-		Window: p.Window.JSON(), Creates: p.Creates,
+		Load: p.Load, Table: p.Table, Branch: p.Branch,
+		Window: p.Window.JSON(), Creates: p.Creates, Location: p.Location,
 		Source: plannedSource{
 			Kind: p.Origin.Kind, Files: p.Origin.Files, Names: filled(p.Origin.Names),
 			Bytes: p.Origin.Bytes, Fingerprint: p.Origin.Fingerprint, Exact: p.Origin.Exact,
 		},
 		PartitionBy: filled(p.PartitionFields),
 		Columns:     []plannedColumn{},
-		Manifests:   plannedManifests{p.Manifests, p.ManifestsOpened},
+		Manifests:   plannedManifests{p.Manifests, p.Opened},
 		Inside:      plannedFiles(p.Inside), Straddling: plannedFiles(p.Straddling),
-		Warnings: filled(p.Warnings),
 	}
 	if p.BaseSnapshotID != 0 {
 		v.BaseSnapshotID = strconv.FormatInt(p.BaseSnapshotID, 10)

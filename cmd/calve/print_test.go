@@ -196,16 +196,15 @@ func TestPlanForPeopleAndMachines(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := &lake.Plan{
-		Load:   lake.Load{Name: "flights", Table: []string{"demo", "flights"}, Branch: "main", TimeColumn: "time_hour"},
+		Load: "flights", Table: "demo.flights", Branch: "main", Location: "file:///lakehouse/demo.db/flights",
 		Window: w, Origin: lake.Origin{Kind: "csv", Files: 3, Names: []string{"a.csv", "b.csv"}, Bytes: 2048},
-		BaseSnapshotID: math.MaxInt64, Manifests: 5, ManifestsOpened: 1, PartitionFields: []string{"day(time_hour)"},
+		BaseSnapshotID: math.MaxInt64, Manifests: 5, Opened: 1, PartitionFields: []string{"day(time_hour)"},
 		Inside:     []lake.PlannedFile{{Path: "x/1.parquet", Partition: "time_hour_day=2013-01-02", Rows: 930, Bytes: 1024}},
 		Straddling: []lake.PlannedFile{{Path: "x/2.parquet", Rows: 1, Bytes: 10}},
 		Columns:    []lake.PlannedColumn{{Name: "legacy", Type: "long"}, {Name: "gate", Type: "string", Added: true, Why: `"A7" in b.csv line 2`}},
-		Warnings:   []string{"something"},
 	}
 	var out bytes.Buffer
-	if err := printPlan(&out, p); err != nil {
+	if err := printPlan(&out, p, "time_hour"); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -213,7 +212,7 @@ func TestPlanForPeopleAndMachines(t *testing.T) {
 		"source      3 csv files, 2.0 KiB; the window's rows are selected\n", "and 1 more\n",
 		"base        9223372036854775807\n", "manifests   5, 1 can hold rows of the window\n",
 		"inside      1 file (930 rows, 1.0 KiB): dropped whole\n", "straddling  1 file (1 row, 10 B): rewritten",
-		"warning: something\n", "columns to add:\n  gate  string  \"A7\" in b.csv line 2\n",
+		"columns to add:\n  gate  string  \"A7\" in b.csv line 2\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())

@@ -20,6 +20,7 @@ type progress struct {
 	now      func() time.Time
 
 	asked       lake.Window
+	timeColumn  string
 	begun, last time.Time
 	drawn       bool
 }
@@ -39,9 +40,10 @@ func newProgress(out io.Writer, quiet bool) *progress {
 	return p
 }
 
-// window echoes the window as it was understood, before anything is opened.
-func (p *progress) window(w lake.Window) {
-	p.asked = w
+// window echoes the window as it was understood, before anything is opened;
+// planned does so again where the zone and the time column made it another.
+func (p *progress) window(w lake.Window, timeColumn string) {
+	p.asked, p.timeColumn = w, timeColumn
 	fmt.Fprintf(p.out, "window %s\n", w)
 }
 
@@ -50,13 +52,10 @@ func (p *progress) trace() *lake.Trace {
 }
 
 func (p *progress) planned(plan *lake.Plan) {
-	if plan.Window != p.asked {
-		fmt.Fprintf(p.out, "window %s on %s\n", plan.Window, plan.Load.TimeColumn)
+	if !plan.Window.From.Equal(p.asked.From) || !plan.Window.To.Equal(p.asked.To) {
+		fmt.Fprintf(p.out, "window %s on %s\n", plan.Window, p.timeColumn)
 	}
 	fmt.Fprintf(p.out, "plan   %s\n", planLine(plan))
-	for _, w := range plan.Warnings {
-		fmt.Fprintf(p.out, "warning: %s\n", w)
-	}
 }
 
 func (p *progress) progress(now lake.Progress) {

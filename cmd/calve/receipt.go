@@ -12,10 +12,7 @@ import (
 
 // printReceipt prints what a load did, for people.
 func printReceipt(out io.Writer, r lake.Receipt) {
-	fmt.Fprintf(out, "%-10s %s", r.Outcome, r.Table)
-	if r.Branch != "" && r.Branch != "main" {
-		fmt.Fprintf(out, " (branch %s)", r.Branch)
-	}
+	fmt.Fprintf(out, "%-10s %s", r.Outcome, tableText(r.Table, r.Branch))
 	if r.Window != nil {
 		fmt.Fprintf(out, " [%s, %s)", r.Window.From, r.Window.To)
 	}
@@ -53,19 +50,23 @@ func printReceipt(out io.Writer, r lake.Receipt) {
 	fmt.Fprintln(out)
 }
 
-// planLine is a plan in one line.
+// planLine is what a load is about to do, in one line.
 func planLine(p *lake.Plan) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s into %s: ", originLine(p.Origin), p.Load.TableName())
-	if p.Creates {
-		fmt.Fprintf(&b, "creates the table, %d columns, partitioned by %s", len(p.Columns), listOr(p.PartitionFields, "nothing"))
-		return b.String()
+	line := fmt.Sprintf("%s into %s", originLine(p.Origin), tableText(p.Table, p.Branch))
+	switch {
+	case p.Creates:
+		return line + fmt.Sprintf(", which is created: %s, partitioned by %s", plural(len(p.Columns), "column"), listOr(p.PartitionFields, "nothing"))
+	case p.BaseSnapshotID == 0:
+		return line + ", which is empty"
 	}
-	fmt.Fprintf(&b, "replaces %s, rewrites %s", filesLine(p.Inside), filesLine(p.Straddling))
-	if p.BaseSnapshotID != 0 {
-		fmt.Fprintf(&b, "; base %d", p.BaseSnapshotID)
+	return line + fmt.Sprintf(" on snapshot %d", p.BaseSnapshotID)
+}
+
+func tableText(table, branch string) string {
+	if branch == "" || branch == "main" {
+		return table
 	}
-	return b.String()
+	return table + " (branch " + branch + ")"
 }
 
 func originLine(o lake.Origin) string {

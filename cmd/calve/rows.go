@@ -67,11 +67,11 @@ func (c *rowsCommand) Run(ctx context.Context, a *app) error {
 	if q.Window, q.Zone, err = c.parse(); err != nil {
 		return err
 	}
-	cat, t, err := c.loadTable(ctx, a, config, id)
+	t, done, err := c.loadTable(ctx, config, id)
 	if err != nil {
 		return err
 	}
-	defer cat.Close()
+	defer done()
 	if !q.Window.IsZero() {
 		if q.TimeColumn, err = c.timeColumn(config, t); err != nil {
 			return err

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 
@@ -37,6 +39,27 @@ func (f catalogFlags) open(ctx context.Context, c *config) (*catalog.Catalog, bo
 	return cat, embedded, nil
 }
 
+// openToLook is open for commands that change nothing: where the embedded
+// catalog has no folder yet, an empty one elsewhere stands for it until closed.
+func (f catalogFlags) openToLook(ctx context.Context, c *config) (*catalog.Catalog, bool, func(), error) {
+	cfg, embedded := c.catalog(f.Warehouse)
+	clean := func() {}
+	_, err := os.Stat(cfg.Warehouse)
+	if embedded && errors.Is(err, fs.ErrNotExist) && !strings.HasPrefix(cfg.Warehouse, "file:") {
+		dir, err := os.MkdirTemp("", "calve-")
+		if err != nil {
+			return nil, embedded, nil, err
+		}
+		cfg.Warehouse, clean = dir, func() { os.RemoveAll(dir) }
+	}
+	cat, err := catalog.Open(ctx, cfg)
+	if err != nil {
+		clean()
+		return nil, embedded, nil, fmt.Errorf("open the catalog: %w", err)
+	}
+	return cat, embedded, func() { cat.Close(); clean() }, nil
+}
+
 // tableOf reads a table argument: ns.name, or the name of a load whose table
 // is meant.
 func (c *config) tableOf(text string) (table.Identifier, error) {
@@ -55,18 +78,22 @@ func parseTable(text string) (table.Identifier, error) {
 }
 
 // loadTable opens the catalog and the table in it, for commands that only read.
-// The caller closes the catalog.
-func (f catalogFlags) loadTable(ctx context.Context, a *app, c *config, id table.Identifier) (*catalog.Catalog, *table.Table, error) {
-	cat, _, err := f.open(ctx, c)
+// The caller calls done when it no longer needs the table.
+func (f catalogFlags) loadTable(ctx context.Context, c *config, id table.Identifier) (t *table.Table, done func(), err error) {
+	cat, embedded, done, err := f.openToLook(ctx, c)
 	if err != nil {
 		return nil, nil, err
 	}
-	t, err := cat.LoadTable(ctx, id)
-	if err != nil {
-		cat.Close()
-		return nil, nil, &lake.Error{Op: "open", Table: a.table, Err: err}
+	if embedded {
+		t, err = namespaceToCome{cat}.LoadTable(ctx, id)
+	} else {
+		t, err = cat.LoadTable(ctx, id)
 	}
-	return cat, t, nil
+	if err != nil {
+		done()
+		return nil, nil, err
+	}
+	return t, done, nil
 }
 
 // namespaceToCome is a catalog as it will be once a load has created the
