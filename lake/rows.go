@@ -37,58 +37,59 @@ type RowsResult struct {
 // Rows reads rows of a table, all deletes applied. Its error wraps [ErrUsage]
 // where snapshot, branch or column do not exist.
 func Rows(ctx context.Context, t *table.Table, q RowsQuery) (*RowsResult, error) {
-	snap, err := q.snapshot(t.Metadata())
+	scan, err := q.scan(t)
+	if err != nil {
+		return nil, err
+	}
+	sc, err := scan.Projection()
 	if err != nil {
 		return nil, err
 	}
 	var in *owned
 	if !q.Window.IsZero() {
-		if in, err = newOwned(Load{TimeColumn: q.TimeColumn, Zone: q.Zone}, q.Window, t.Schema()); err != nil {
+		if in, err = newOwned(Load{TimeColumn: q.TimeColumn, Zone: q.Zone}, q.Window, sc); err != nil {
 			return nil, err
 		}
 	}
 	f := &fit{}
-	if err := f.rebind(t.Schema()); err != nil {
+	if err := f.rebind(sc); err != nil {
 		return nil, err
 	}
-	res := &RowsResult{Schema: f.arrow, Batches: func(func(arrow.RecordBatch, error) bool) {}}
-	if snap != nil {
-		res.Batches = q.read(ctx, t, f, snap, in)
-	}
-	return res, nil
+	return &RowsResult{Schema: f.arrow, Batches: q.read(ctx, t, f, scan, in)}, nil
 }
 
-func (q RowsQuery) snapshot(meta table.Metadata) (*table.Snapshot, error) {
-	if q.SnapshotID != 0 {
-		snap := meta.SnapshotByID(q.SnapshotID)
-		if snap == nil {
+// scan is the library's scan of the snapshot asked for: the head with the
+// table's present columns, or an older snapshot with its own.
+func (q RowsQuery) scan(t *table.Table) (*table.Scan, error) {
+	opts := []table.ScanOption{table.WithMaxConcurrency(2)}
+	meta := t.Metadata()
+	switch {
+	case q.SnapshotID != 0:
+		if meta.SnapshotByID(q.SnapshotID) == nil {
 			return nil, fmt.Errorf("the table has no snapshot %d: %w", q.SnapshotID, ErrUsage)
 		}
-		return snap, nil
+		opts = append(opts, table.WithSnapshotID(q.SnapshotID))
+	case q.Branch != "" && q.Branch != table.MainBranch:
+		snap := meta.SnapshotByName(q.Branch)
+		if snap == nil {
+			return nil, fmt.Errorf("the table has no branch %q: %w", q.Branch, ErrUsage)
+		}
+		opts = append(opts, table.WithSnapshotID(snap.SnapshotID))
 	}
-	branch := q.Branch
-	if branch == "" {
-		branch = table.MainBranch
-	}
-	snap := meta.SnapshotByName(branch)
-	if snap == nil && branch != table.MainBranch {
-		return nil, fmt.Errorf("the table has no branch %q: %w", branch, ErrUsage)
-	}
-	return snap, nil
+	return t.Scan(opts...), nil
 }
 
 // read reads a snapshot file by file, those of the window alone where there is
-// one. Files are chosen and deletes matched as a load does it.
-func (q RowsQuery) read(ctx context.Context, t *table.Table, f *fit, snap *table.Snapshot, in *owned) iter.Seq2[arrow.RecordBatch, error] {
+// one. Files are chosen as a load does it; the scan has no filter, so that all
+// deletes are matched.
+func (q RowsQuery) read(ctx context.Context, t *table.Table, f *fit, scan *table.Scan, in *owned) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
-		scan := t.Scan(table.WithSnapshotID(snap.SnapshotID), table.WithMaxConcurrency(2))
 		tasks, err := scan.PlanFiles(ctx)
 		if err != nil {
 			yield(nil, fmt.Errorf("plan the scan: %w", err))
 			return
 		}
-		tasks = q.within(t.Metadata(), tasks, in)
-		_, batches, err := scan.ReadTasks(ctx, tasks)
+		_, batches, err := scan.ReadTasks(ctx, q.within(t.Metadata(), tasks, in))
 		if err != nil {
 			yield(nil, fmt.Errorf("scan: %w", err))
 			return

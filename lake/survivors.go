@@ -37,14 +37,12 @@ func derivedKey(data iceberg.DataFile, positions, equalities []iceberg.DataFile,
 // that apply are applied, and the library gets no row filter: it would drop the
 // rows whose time is NULL, and row groups that hold NaN (pitfalls L3, L4, L15).
 func (j *loading) survive(ctx context.Context, head *table.Table, entry iceberg.ManifestEntry, positions, equalities []iceberg.DataFile) (derived, error) {
-	snapshot := head.Metadata().SnapshotByName(j.load.Branch)
 	sequence := entry.SequenceNum()
 	task := table.FileScanTask{
 		File: entry.DataFile(), Length: entry.DataFile().FileSizeBytes(),
 		DeleteFiles: positions, EqualityDeleteFiles: equalities, DataSequenceNumber: &sequence,
 	}
-	scan := head.Scan(table.WithSnapshotID(snapshot.SnapshotID), table.WithMaxConcurrency(1))
-	_, batches, err := scan.ReadTasks(ctx, []table.FileScanTask{task})
+	_, batches, err := head.Scan(table.WithMaxConcurrency(1)).ReadTasks(ctx, []table.FileScanTask{task})
 	if err != nil {
 		return derived{}, fmt.Errorf("read %s: %w", entry.DataFile().FilePath(), err)
 	}
