@@ -35,7 +35,7 @@ func (p *parquetInput) openGroup(ctx context.Context, f *footer, g int, r lake.R
 		return nil, err
 	}
 	meta := f.meta.RowGroup(g)
-	out := &rowGroup{footer: f, file: src, first: f.first[g], left: meta.NumRows(), batch: batchRows(f, g, r)}
+	out := &rowGroup{footer: f, file: src, first: f.first[g], left: meta.NumRows(), batch: rowsPerBatch(f, g, r)}
 	defer func() {
 		if err != nil {
 			_ = out.close()
@@ -184,17 +184,13 @@ func (f *footer) weight(g int, want *arrow.Schema) (stored, decoded int64) {
 	return stored, decoded
 }
 
-// maxBatch is large enough to forget what a batch costs and small enough for
-// several to be on their way.
-const maxBatch = 65_536
-
-// batchRows is maxBatch, or fewer where rows are so long that it would take
+// rowsPerBatch is batchRows, or fewer where rows are so long that it would take
 // more than an eighth of the memory.
-func batchRows(f *footer, g int, r lake.Request) int64 {
+func rowsPerBatch(f *footer, g int, r lake.Request) int64 {
 	rows := max(f.meta.RowGroup(g).NumRows(), 1)
 	_, decoded := f.weight(g, r.Schema)
 	perRow := decoded/rows + 1
-	return min(max(r.Memory/8/perRow, 64), maxBatch)
+	return min(max(r.Memory/8/perRow, 64), batchRows)
 }
 
 // dictionaryLeaf is the physical column of a text column whose values are all

@@ -3,6 +3,7 @@ package arrowio
 import (
 	"context"
 	"fmt"
+	"io"
 	"path"
 	"regexp"
 	"strings"
@@ -117,7 +118,8 @@ func (s *fileSource) Pin(ctx context.Context, _ lake.Window) (lake.Input, error)
 	if s.kind == "parquet" {
 		return newParquet(origin, list, s.files, s.cfg), nil
 	}
-	return newCSV(origin, list, s.files, CSVOptions{
+	open := func(ctx context.Context, f lake.File) (io.ReadCloser, error) { return s.files.Open(ctx, f) }
+	return newCSV(list, open, origin, CSVOptions{
 		Delimiter: s.delim, Null: s.cfg.Null, Types: s.cfg.Types, Zone: s.cfg.Zone,
-	}), nil
+	})
 }
