@@ -52,7 +52,7 @@ func Open(ctx context.Context, c Config) (*Catalog, error) {
 	if err != nil {
 		return nil, err
 	}
-	cat.files = &Files{}
+	cat.files = &Files{props: props}
 	return cat, nil
 }
 

@@ -49,6 +49,19 @@ func (c *Checker) Loaded(r lake.Receipt) {
 	}
 }
 
+// Untold returns the snapshots of the table that calve made and that no
+// receipt told of: those of commits whose answer was lost.
+func (c *Checker) Untold(t *table.Table) (ids []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range t.Metadata().Snapshots() {
+		if s.Summary != nil && s.Summary.Properties["calve.load"] != "" && c.loads[formatID(s.SnapshotID)] == 0 {
+			ids = append(ids, formatID(s.SnapshotID))
+		}
+	}
+	return ids
+}
+
 func (c *Checker) check(tb testing.TB, cat lake.Catalog, id table.Identifier, model func() []string) {
 	tb.Helper()
 	ctx := context.WithoutCancel(tb.Context())

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
@@ -230,4 +231,12 @@ func TestModel(t *testing.T) {
 	if diff := cmp.Diff(m.Strings(), Text(Batch(t, nil, EventArrow(), EventRows(m.rows...)...))); diff != "" {
 		t.Errorf("events and their rows differ as text:\n%s", diff)
 	}
+}
+
+func floats(t *testing.T, values ...float64) arrow.RecordBatch {
+	t.Helper()
+	b := array.NewFloat64Builder(memory.DefaultAllocator)
+	b.AppendValues(values, nil)
+	schema := arrow.NewSchema([]arrow.Field{{Name: "v", Type: arrow.PrimitiveTypes.Float64, Nullable: true}}, nil)
+	return array.NewRecordBatch(schema, []arrow.Array{b.NewArray()}, int64(len(values)))
 }

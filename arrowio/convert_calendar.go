@@ -1,0 +1,46 @@
+package arrowio
+
+import "time"
+
+// daysIn returns the number of days of a month in the Gregorian calendar.
+func daysIn(year, month int) int {
+	switch month {
+	case 2:
+		if year%4 == 0 && (year%100 != 0 || year%400 == 0) {
+			return 29
+		}
+		return 28
+	case 4, 6, 9, 11:
+		return 30
+	}
+	return 31
+}
+
+// daysSinceEpoch returns the days from 1970-01-01 to a date of year 1 or later.
+// Years are counted from March, so that the leap day is a year's last.
+func daysSinceEpoch(year, month, day int) int {
+	if month <= 2 {
+		year--
+		month += 12
+	}
+	dayOfYear := (153*(month-3)+2)/5 + day - 1
+	return 365*year + year/4 - year/100 + year/400 + dayOfYear - 719468
+}
+
+// inZone returns the instant at which clocks in zone show wall, both in
+// microseconds since 1970-01-01. When clocks are set back and show a time
+// twice, it is the first; a time that they skip is an error.
+func inZone(wall int64, zone *time.Location) (int64, error) {
+	shown := time.UnixMicro(wall).UTC()
+	// The offsets in force a day before and after cover the one that is meant,
+	// and the larger of them gives the earlier instant.
+	_, before := shown.Add(-24 * time.Hour).In(zone).Zone()
+	_, after := shown.Add(24 * time.Hour).In(zone).Zone()
+	for _, offset := range [2]int{max(before, after), min(before, after)} {
+		t := wall - int64(offset)*microsPerSecond
+		if _, o := time.UnixMicro(t).In(zone).Zone(); o == offset {
+			return t, nil
+		}
+	}
+	return 0, errNoSuch
+}
