@@ -72,7 +72,9 @@ func (a *app) explain(ctx context.Context, err error) failure {
 		if errors.As(context.Cause(ctx), &by) && (e.kind == "unknown" || e.kind == "temporary" || e.code == 1) {
 			e = ending{code: 128 + int(by.signal), kind: "interrupted", outcome: lake.Interrupted,
 				hint: "the window is old or new, never half: run again"}
-			err = fmt.Errorf("%w: %w", by, err)
+			if !errors.Is(err, by) {
+				err = fmt.Errorf("%w: %w", by, err)
+			}
 		}
 		name := a.table
 		if name == "" {
