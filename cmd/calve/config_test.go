@@ -175,3 +175,16 @@ func TestInitWritesAFileThatIsRead(t *testing.T) {
 		t.Errorf("not everything was uncommented: %+v in\n%s", c, strings.Join(all, "\n"))
 	}
 }
+
+// Whatever is in the file, the answer is a config or an error with exit code 2.
+func TestOddConfigs(t *testing.T) {
+	for _, text := range []string{
+		"? [a]\n: b\n", "? {a: b}\n: c\n", "--- \n...\n", "%YAML 1.2\n---\nloads: {}\n", "!!str loads: {}\n", "loads: !x {}\n",
+		"loads: {a: &x {table: b.c}, d: {<<: *x, source: {null: [~]}}}", "loads: {a: {<<: 1}}", "loads: {a: {<<: [1]}}", "<<: {}", "a", "[", "{", "|",
+		"loads:\n  a:\n    table: |\n      x.y\n    source:\n", "loads: {1: {table: x.y}, true: {}, null: {}}", "\x00", "\xff", "- a\n", "&a", "*a", "catalog: {s3: ~, properties: {a: [b]}}",
+	} {
+		if _, _, err := decodeText(t, text); err != nil && !isConfig(err) {
+			t.Errorf("readConfig(%q): %v is no configError", text, err)
+		}
+	}
+}

@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
-	"syscall"
 
 	"github.com/calve-data/calve/lake"
 )
@@ -72,8 +72,8 @@ func (a *app) explain(ctx context.Context, err error) failure {
 		if errors.As(context.Cause(ctx), &by) && (e.kind == "unknown" || e.kind == "temporary" || e.code == 1) {
 			e = ending{code: 128 + int(by.signal), kind: "interrupted", outcome: lake.Interrupted,
 				hint: "the window is old or new, never half: run again"}
-			if by.signal == syscall.SIGINT && errors.Is(err, context.Canceled) {
-				err = by
+			if !errors.Is(err, by) {
+				err = fmt.Errorf("%w: %w", by, err)
 			}
 		}
 		name := a.table

@@ -63,6 +63,7 @@ func TestExitCodesOfSignals(t *testing.T) {
 	}{
 		{syscall.SIGINT, context.Canceled, 130},
 		{syscall.SIGTERM, fmt.Errorf("read: %w", context.Canceled), 143},
+		{syscall.SIGTERM, interrupted{syscall.SIGTERM}, 143},
 		{syscall.SIGTERM, lake.ErrTemporary, 143},
 		{syscall.SIGTERM, lake.ErrUnknown, 143},
 		{syscall.SIGINT, lake.ErrSuperseded, 11}, // a definite answer stands
@@ -74,6 +75,9 @@ func TestExitCodesOfSignals(t *testing.T) {
 		f := (&app{}).explain(ctx, tc.err)
 		if f.code != tc.code || tc.code > 128 && f.outcome != lake.Interrupted {
 			t.Errorf("explain(%v) after %v = %d %q, want %d", tc.err, tc.signal, f.code, f.outcome, tc.code)
+		}
+		if tc.code > 128 && strings.Count(f.Message, "interrupted by "+map[syscall.Signal]string{syscall.SIGINT: "SIGINT", syscall.SIGTERM: "SIGTERM"}[tc.signal]) != 1 {
+			t.Errorf("explain(%v) after %v says %q", tc.err, tc.signal, f.Message)
 		}
 	}
 }

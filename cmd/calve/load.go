@@ -12,7 +12,7 @@ import (
 type loadCommand struct {
 	selectionFlags
 
-	Run_       string `name:"run" placeholder:"LABEL" help:"A label from the orchestrator, kept in the snapshot. It never means that a load is done already."`
+	RunLabel   string `name:"run" placeholder:"LABEL" help:"A label from the orchestrator, kept in the snapshot. It never means that a load is done already."`
 	JSON       bool   `help:"Print the receipt as one line of JSON, the last of stdout, also on failure."`
 	ResultFile string `placeholder:"FILE" help:"Write the same line to this file, by rename."`
 	Quiet      bool   `short:"q" help:"No window, plan or progress on stderr."`
@@ -60,7 +60,7 @@ func (c *loadCommand) Run(ctx context.Context, a *app) error {
 			return err
 		}
 	}
-	loader := lake.Loader{Catalog: cat, Memory: int64(c.Memory), Run: c.Run_, Version: programVersion(), Trace: show.trace()}
+	loader := lake.Loader{Catalog: cat, Memory: int64(c.Memory), Run: c.RunLabel, Version: programVersion(), Trace: show.trace()}
 	receipt, err := loader.Load(ctx, s.load, src, s.window)
 	show.end()
 	a.answer = loadAnswer{receipt}

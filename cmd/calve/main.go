@@ -33,7 +33,12 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 // interrupted is the cause of a context that a signal ended.
 type interrupted struct{ signal syscall.Signal }
 
-func (i interrupted) Error() string { return "interrupted: " + i.signal.String() }
+func (i interrupted) Error() string {
+	if i.signal == syscall.SIGINT {
+		return "interrupted by SIGINT"
+	}
+	return "interrupted by SIGTERM"
+}
 
 // withSignals ends the context at the first SIGINT or SIGTERM, with the signal
 // as its cause, and leaves a second one to kill the process.

@@ -97,21 +97,25 @@ func printPlan(w io.Writer, p *lake.Plan, timeColumn string) error {
 	if err := out.Flush(); err != nil {
 		return err
 	}
-	printPlannedFiles(w, "inside", p.Inside)
-	printPlannedFiles(w, "straddling", p.Straddling)
+	if err := printPlannedFiles(w, "inside", p.Inside); err != nil {
+		return err
+	}
+	if err := printPlannedFiles(w, "straddling", p.Straddling); err != nil {
+		return err
+	}
 	return printPlannedColumns(w, p)
 }
 
-func printPlannedFiles(w io.Writer, what string, files []lake.PlannedFile) {
+func printPlannedFiles(w io.Writer, what string, files []lake.PlannedFile) error {
 	if len(files) == 0 {
-		return
+		return nil
 	}
 	fmt.Fprintf(w, "\n%s:\n", what)
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, f := range files {
 		fmt.Fprintf(out, "  %s\t%s\t%s\t%s\n", orDash(f.Partition), plural(f.Rows, "row"), humanize.IBytes(uint64(f.Bytes)), f.Path)
 	}
-	out.Flush()
+	return out.Flush()
 }
 
 // printPlannedColumns prints the columns that the load would bring.

@@ -182,8 +182,8 @@ func TestProgressIsALineNowAndThen(t *testing.T) {
 	p.attempt(1, nil)
 	p.attempt(2, errors.New("the head moved"))
 	p.end()
-	want := "read   10,000 rows, staged 0 rows in 1 files, 0 B, 1,000 rows/s\n" +
-		"read   20,000 rows, staged 0 rows in 1 files, 0 B, 1,000 rows/s\n" +
+	want := "read   10,000 rows, staged 0 rows in 1 file, 0 B, 1,000 rows/s\n" +
+		"read   20,000 rows, staged 0 rows in 1 file, 0 B, 1,000 rows/s\n" +
 		"commit attempt 2: the head moved\n"
 	if out.String() != want {
 		t.Errorf("got\n%swant\n%s", out.String(), want)

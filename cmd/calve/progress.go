@@ -52,6 +52,8 @@ func (p *progress) trace() *lake.Trace {
 }
 
 func (p *progress) planned(plan *lake.Plan) {
+	p.begun = p.now() // what was read to plan is not in the rate
+	p.last = p.begun
 	if !plan.Window.From.Equal(p.asked.From) || !plan.Window.To.Equal(p.asked.To) {
 		fmt.Fprintf(p.out, "window %s on %s\n", plan.Window, p.timeColumn)
 	}
@@ -64,8 +66,8 @@ func (p *progress) progress(now lake.Progress) {
 		return
 	}
 	p.last = at
-	line := fmt.Sprintf("read   %s rows, staged %s rows in %d files, %s, %s rows/s",
-		humanize.Comma(now.RowsRead), humanize.Comma(now.RowsStaged), now.FilesStaged, humanize.IBytes(uint64(now.BytesStaged)),
+	line := fmt.Sprintf("read   %s, staged %s in %s, %s, %s rows/s",
+		plural(now.RowsRead, "row"), plural(now.RowsStaged, "row"), plural(now.FilesStaged, "file"), humanize.IBytes(uint64(now.BytesStaged)),
 		humanize.Comma(int64(float64(now.RowsRead)/at.Sub(p.begun).Seconds())))
 	if p.terminal {
 		fmt.Fprintf(p.out, "\r%s\x1b[K", line)

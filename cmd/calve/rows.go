@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -128,8 +129,7 @@ func (c *rowsCommand) print(a *app, result *lake.RowsResult, limit int64) error 
 	var seen int64
 	for batch, err := range result.Batches {
 		if err != nil {
-			out.Flush()
-			return err
+			return errors.Join(err, out.Flush())
 		}
 		rows := batch.NumRows()
 		if limit > 0 {
@@ -159,7 +159,9 @@ func (c *rowsCommand) print(a *app, result *lake.RowsResult, limit int64) error 
 	case c.Count:
 		fmt.Fprintln(out, seen)
 	case !c.JSON:
-		p.endTable(seen)
+		if err := p.endTable(seen); err != nil {
+			return err
+		}
 	}
 	return out.Flush()
 }
@@ -201,13 +203,14 @@ func (p *printer) tableRows(batch arrow.RecordBatch, rows int64) error {
 	return nil
 }
 
-func (p *printer) endTable(seen int64) {
-	p.table.Flush()
+func (p *printer) endTable(seen int64) error {
+	err := p.table.Flush()
 	if p.cut {
 		fmt.Fprintf(p.out, "(the first %s; there are more: --limit 0 prints all)\n", plural(seen, "row"))
-		return
+	} else {
+		fmt.Fprintf(p.out, "(%s)\n", plural(seen, "row"))
 	}
-	fmt.Fprintf(p.out, "(%s)\n", plural(seen, "row"))
+	return err
 }
 
 func (p *printer) jsonRows(batch arrow.RecordBatch, rows int64) error {
