@@ -2,7 +2,6 @@ package lake
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -176,23 +175,4 @@ func (j *loading) receipt(w Window, a *landing, began time.Time) Receipt {
 		r.Watermark = &mark
 	}
 	return r
-}
-
-// OutcomeOf is the outcome that a load's error stands for.
-func OutcomeOf(err error) Outcome {
-	switch {
-	case err == nil:
-		return Landed
-	case errors.Is(err, ErrSuperseded):
-		return Superseded
-	case errors.Is(err, ErrUnknown):
-		return Unknown
-	case errors.Is(err, ErrRefused), errors.Is(err, ErrOutsideWindow):
-		return Refused
-	case errors.Is(err, ErrSkipped):
-		return Skipped
-	case errors.Is(err, context.Canceled):
-		return Interrupted
-	}
-	return Failed
 }
