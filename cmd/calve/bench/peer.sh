@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# One load of a benchmark that runs loaders of several kinds on the same work:
+#
+#   peer.sh OP TABLE FORMAT GLOB DAY
+#
+# OP is first (create the table by day of event_time and load) or replace (the
+# day DAY); DAY is - where the files are the whole table. The catalog is the REST
+# one at REST_URI, the store the S3 one at S3_ENDPOINT, keys from the
+# environment. CALVE is the program; default: bin/calve of this tree.
+set -eu
+op=$1 table=$2 format=$3 source=$4 day=$5
+calve=${CALVE:-$(cd "$(dirname "$0")/../../.." && pwd)/bin/calve}
+case $op in first | replace) ;; *) echo "no $op" >&2; exit 2 ;; esac
+
+config=$(mktemp)
+trap 'rm -f "$config"' EXIT
+cat >"$config" <<E2
+catalog:
+  type: rest
+  uri: $REST_URI
+  warehouse: ${WAREHOUSE:-s3://lake/wh}
+  s3: {endpoint: "$S3_ENDPOINT", region: us-east-1}
+loads: {}
+E2
+
+columns=()
+if [ "$format" = csv ]; then
+	for c in payment_id=string merchant_id=int amount_cents=long currency=string status=string country=string \
+		event_time=timestamptz created_at=timestamptz note=string 'fee=decimal(12,4)'; do
+		columns+=(--column "$c")
+	done
+fi
+window=$day
+[ "$day" != - ] || window=0001-01-01/9999-12-31
+
+"$calve" load --config "$config" --source "$source" --type "$format" --table "$table" --time-column event_time \
+	--window "$window" "${columns[@]}" --create-namespace --allow-empty --quiet --json
