@@ -196,6 +196,20 @@ func TestCSVRowsDoNotDependOnCoresOrBlocks(t *testing.T) {
 	}
 }
 
+func TestCSVManyFiles(t *testing.T) {
+	var files memFiles
+	for i := range 300 {
+		files = append(files, struct{ name, text string }{fmt.Sprintf("%03d.csv", i), "a\n1\n\n2\n\n"})
+	}
+	for _, block := range []int{16, 0} {
+		got, err := rowsOf(t, files.input(t, block, CSVOptions{}), texts("a"), 1)
+		if err != nil || len(got) != 600 {
+			t.Errorf("block %d: %d rows, %v", block, len(got), err)
+		}
+	}
+	wantInferred(t, files, CSVOptions{}, "a", "int64", `"1" at 000.csv line 2`)
+}
+
 func TestCSVBatchesAreBounded(t *testing.T) {
 	const rows = 3*batchRows + 5
 	var sizes []int64
