@@ -141,7 +141,9 @@ func (p *csvParser) explain(pos int, err error) error {
 	switch {
 	case scanErr != nil:
 		return inputErrorf("%s, field %d: %v", line, fields+1, scanErr)
-	case fields != len(p.columns):
+	case fields < len(p.columns):
+		return inputErrorf("%s: the record ends after %d of %d fields", line, fields, len(p.columns))
+	case fields > len(p.columns):
 		return inputErrorf("%s: the record has %d fields, and the header has %d", line, fields, len(p.columns))
 	}
 	return err

@@ -85,7 +85,7 @@ func TestCSVErrorsNameThePlace(t *testing.T) {
 		{"\nid,b,id\n", `a.csv line 2: columns 1 and 3 have the same name "id"`},
 		{"id,\xff\n", `a.csv line 1: the name of column 2 is not UTF-8: "\xff"`},
 		{"id,\"b\n1,2\n", "a.csv line 1: a quote is opened and never closed"},
-		{"id,b\n1,2\n3\n", "a.csv line 3: the record has 1 fields, and the header has 2"},
+		{"id,b\n1,2\n3\n", "a.csv line 3: the record ends after 1 of 2 fields"},
 		{"id,b\n1,2\n3,4,5\n", "a.csv line 3: the record has 3 fields, and the header has 2"},
 		{"id,b\nx,4,5\n", "a.csv line 2: the record has 3 fields, and the header has 2"},
 		{"id,b\n1,\"2\n3\"\n4,5\"6\n", "a.csv line 4, field 2: a quote stands inside a field that is not quoted"},
