@@ -12,7 +12,7 @@ import (
 var (
 	long      = arrow.PrimitiveTypes.Int64
 	str       = arrow.BinaryTypes.String
-	naive     = &arrow.TimestampType{Unit: arrow.Microsecond}
+	wallTime  = &arrow.TimestampType{Unit: arrow.Microsecond}
 	instant   = arrow.FixedWidthTypes.Timestamp_us
 	dec18x2   = &arrow.Decimal128Type{Precision: 18, Scale: 2}
 	errorIsIn = func(t *testing.T, err error) {
@@ -25,7 +25,7 @@ var (
 
 func TestCase36_TheLastFractionOfADayStaysInIt(t *testing.T) {
 	text := "t\n2026-01-01 23:59:59.9999999\n2026-01-02 00:00:00.000000\n1969-12-31 23:59:59.9999999\n"
-	got, err := rowsOf(t, one(text).input(t, 0, CSVOptions{}), fieldsOf("t", naive), 1)
+	got, err := rowsOf(t, one(text).input(t, 0, CSVOptions{}), fieldsOf("t", wallTime), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestCase67_ATimeWithoutAZoneIsNotGuessed(t *testing.T) {
 	errorIsIn(t, err)
 
 	in = one("t\n2026-01-01 10:00:00Z\n").input(t, 0, CSVOptions{})
-	_, err = rowsOf(t, in, fieldsOf("t", naive), 1)
+	_, err = rowsOf(t, in, fieldsOf("t", wallTime), 1)
 	wantError(t, err, `a.csv line 2, column "t": "2026-01-01 10:00:00Z" is not a timestamp: it has an offset, and the column has no time zone`)
 }
 

@@ -60,14 +60,14 @@ func (o CSVOptions) withDefaults() (CSVOptions, error) {
 
 // opener opens a source file for reading from its start. It heeds ctx until the
 // file is closed.
-type opener func(ctx context.Context, f File) (io.ReadCloser, error)
+type opener func(ctx context.Context, f lake.File) (io.ReadCloser, error)
 
 // csvInput reads pinned CSV files. It implements [lake.Input].
 //
 // Columns are matched by name in each file, and files may have them in
 // different orders. Names ending in .gz and .zst are decompressed.
 type csvInput struct {
-	files  []File
+	files  []lake.File
 	open   opener
 	opt    CSVOptions
 	origin lake.Origin
@@ -79,7 +79,7 @@ type csvInput struct {
 
 // newCSV returns the input of files, read in the given order. Its error wraps
 // [lake.ErrUsage].
-func newCSV(files []File, open opener, origin lake.Origin, opt CSVOptions) (*csvInput, error) {
+func newCSV(files []lake.File, open opener, origin lake.Origin, opt CSVOptions) (*csvInput, error) {
 	opt, err := opt.withDefaults()
 	if err != nil {
 		return nil, err
@@ -136,7 +136,7 @@ func (in *csvInput) readHeaders(ctx context.Context) ([]*header, error) {
 }
 
 // readFile opens a file, reads its header, and lets read have the rest.
-func (in *csvInput) readFile(ctx context.Context, f File, read func(*blockReader) error) error {
+func (in *csvInput) readFile(ctx context.Context, f lake.File, read func(*blockReader) error) error {
 	if err := context.Cause(ctx); err != nil {
 		return fmt.Errorf("read %s: %w", f.Path, err)
 	}

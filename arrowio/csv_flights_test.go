@@ -32,8 +32,8 @@ func readFlights(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	open := func(_ context.Context, f File) (io.ReadCloser, error) { return os.Open(f.Path) }
-	in, err := newCSV([]File{{Path: path, Size: info.Size()}}, open, lake.Origin{}, CSVOptions{Null: []string{"NA"}})
+	open := func(_ context.Context, f lake.File) (io.ReadCloser, error) { return os.Open(f.Path) }
+	in, err := newCSV([]lake.File{{Path: path, Size: info.Size()}}, open, lake.Origin{}, CSVOptions{Null: []string{"NA"}})
 	if err != nil {
 		t.Fatal(err)
 	}

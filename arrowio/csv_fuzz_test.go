@@ -186,7 +186,7 @@ func FuzzTimestamp(f *testing.F) {
 			typ  arrow.DataType
 			ok   bool
 			tail string
-		}{{naive, ok && m[4] == "", ""}, {instant, ok && m[4] != "", "Z"}} {
+		}{{wallTime, ok && m[4] == "", ""}, {instant, ok && m[4] != "", "Z"}} {
 			value := ""
 			if c.ok {
 				value = want.UTC().Truncate(time.Microsecond).Format("2006-01-02 15:04:05.999999") + c.tail

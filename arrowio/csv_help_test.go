@@ -17,14 +17,14 @@ import (
 // memFiles are source files by name, in order.
 type memFiles []struct{ name, text string }
 
-func (m memFiles) files() (files []File) {
+func (m memFiles) files() (files []lake.File) {
 	for _, f := range m {
-		files = append(files, File{Path: f.name, Size: int64(len(f.text))})
+		files = append(files, lake.File{Path: f.name, Size: int64(len(f.text))})
 	}
 	return files
 }
 
-func (m memFiles) open(_ context.Context, f File) (io.ReadCloser, error) {
+func (m memFiles) open(_ context.Context, f lake.File) (io.ReadCloser, error) {
 	for _, g := range m {
 		if g.name == f.Path {
 			return io.NopCloser(strings.NewReader(g.text)), nil

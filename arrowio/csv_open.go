@@ -16,14 +16,14 @@ import (
 
 // text is one source file, opened and decompressed by the suffix of its name.
 type text struct {
-	file File
+	file lake.File
 	raw  *countingReader
 	r    io.Reader
 	done []func() error
 }
 
 // openText opens f. The caller closes it.
-func openText(ctx context.Context, open opener, f File) (*text, error) {
+func openText(ctx context.Context, open opener, f lake.File) (*text, error) {
 	body, err := open(ctx, f)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", f.Path, err)

@@ -11,7 +11,8 @@ import (
 	"github.com/calve-data/calve/lake"
 )
 
-// batchRows is the most rows of a batch.
+// batchRows is the most rows of a batch: enough to forget what a batch costs,
+// few enough for several to be on their way.
 const batchRows = 1 << 16
 
 // blocksInFlight returns how many blocks may be in memory at once: one for the

@@ -293,7 +293,7 @@ func (f *failingReader) Close() error { return nil }
 func TestCSVStoreErrorsAreNotInputErrors(t *testing.T) {
 	in := one("").input(t, 0, CSVOptions{})
 	broken := io.ErrUnexpectedEOF // as of a connection that was cut
-	in.open = func(context.Context, File) (io.ReadCloser, error) {
+	in.open = func(context.Context, lake.File) (io.ReadCloser, error) {
 		return &failingReader{strings.NewReader("a\n1\n2\n"), broken}, nil
 	}
 	got, err := rowsOf(t, in, texts("a"), 1)
@@ -301,7 +301,7 @@ func TestCSVStoreErrorsAreNotInputErrors(t *testing.T) {
 	if !errors.Is(err, broken) || errors.Is(err, lake.ErrInput) || len(got) != 0 {
 		t.Errorf("rows %q, %v", got, err)
 	}
-	in.open = func(context.Context, File) (io.ReadCloser, error) { return nil, broken }
+	in.open = func(context.Context, lake.File) (io.ReadCloser, error) { return nil, broken }
 	_, err = rowsOf(t, in, texts("a"), 1)
 	wantError(t, err, "open a.csv: unexpected EOF")
 }
@@ -377,7 +377,7 @@ func TestCSVCancellation(t *testing.T) {
 // has stopped.
 func TestCSVStoppingInterruptsTheStore(t *testing.T) {
 	in := memFiles{{"a.csv", ""}, {"b.csv", ""}}.input(t, 16, CSVOptions{})
-	in.open = func(ctx context.Context, f File) (io.ReadCloser, error) {
+	in.open = func(ctx context.Context, f lake.File) (io.ReadCloser, error) {
 		if f.Path == "b.csv" {
 			<-ctx.Done()
 			return nil, ctx.Err()

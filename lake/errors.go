@@ -3,6 +3,7 @@ package lake
 import (
 	"errors"
 	"fmt"
+	"net"
 )
 
 // The few errors that a caller may have to tell apart, each with the state of
@@ -65,4 +66,12 @@ func (e *Error) Unwrap() error { return e.Err }
 // that returned err.
 func Untouched(err error) bool {
 	return err != nil && !errors.Is(err, ErrUnknown) && !errors.Is(err, ErrSuperseded)
+}
+
+// unreachable reports whether an error is of the network, before or while
+// something was asked, so that asking again later may succeed.
+func unreachable(err error) bool {
+	var op *net.OpError
+	var dns *net.DNSError
+	return !errors.Is(err, ErrUnknown) && !errors.Is(err, ErrTemporary) && (errors.As(err, &op) || errors.As(err, &dns))
 }

@@ -1,50 +1,70 @@
 package lake
 
 import (
-	"context"
+	"fmt"
+	"strconv"
 	"time"
 
+	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 )
 
-// HistoryEntry is one snapshot of a table, newest first in [History].
+// HistoryEntry is one snapshot of a table.
 type HistoryEntry struct {
 	SnapshotID int64
-	At         time.Time
-	Operation  string
-	// Load, Window, Run and Source are empty for a snapshot that no load of
-	// calve made.
-	Load, Window, Run, Source string
-	// Rows is the number of rows that the load wrote, or that another writer
-	// says it added.
-	Rows         int64
-	TotalRecords int64
-	Coverage     string
-	Watermark    string
+	// At is when the snapshot was committed, in UTC.
+	At        time.Time
+	Operation string
+	// Load, Window, Scope, Run and Source are empty for a snapshot that no load
+	// of calve made.
+	Load, Window, Scope, Run, Source string
+	// Rows is the number of rows that the load wrote of its window, or that
+	// another writer says it added.
+	Rows int64
+	// Added, Removed and Total count records as the snapshot's summary does;
+	// survivors of a rewritten file count in both. Total is -1 where unknown.
+	Added, Removed, Total int64
+	// Coverage and Watermark are the state of Load after the snapshot.
+	Coverage, Watermark string
 }
 
-// History lists the snapshots of a branch from its head back, as far as the
-// metadata still has them.
+// History lists the snapshots of a branch from its head back, newest first, as
+// far as the table's metadata still has them. Its error wraps [ErrUsage] where
+// the branch does not exist.
 func History(t *table.Table, branch string) ([]HistoryEntry, error) {
-	panic("not yet")
+	if branch == "" {
+		branch = table.MainBranch
+	}
+	meta := t.Metadata()
+	head := meta.SnapshotByName(branch)
+	if head == nil && branch != table.MainBranch {
+		return nil, fmt.Errorf("the table has no branch %q: %w", branch, ErrUsage)
+	}
+	var out []HistoryEntry
+	for s := head; s != nil; s = parentOf(meta, s) {
+		out = append(out, historyEntry(s))
+	}
+	return out, nil
 }
 
-// RowsQuery says which rows of a table to read. The zero value reads all rows
-// of the main branch's head.
-type RowsQuery struct {
-	// Window restricts to a window of TimeColumn; the zero window: all rows.
-	Window     Window
-	TimeColumn string
-	// Zone is the zone of a window without an offset.
-	Zone *time.Location
-	// SnapshotID reads an older snapshot; 0: the branch's head.
-	SnapshotID int64
-	Branch     string
-	// Limit is the largest number of rows to yield; 0: no limit.
-	Limit int64
+func historyEntry(s *table.Snapshot) HistoryEntry {
+	p := summaryOf(s)
+	e := HistoryEntry{
+		SnapshotID: s.SnapshotID, At: time.UnixMilli(s.TimestampMs).UTC(),
+		Load: p[keyLoad], Window: p[keyWindow], Scope: p[keyScope], Run: p[keyRun], Source: p[keySource],
+		Added: number(p, "added-records", 0), Removed: number(p, "deleted-records", 0), Total: number(p, "total-records", -1),
+		Coverage: p[keyCoverage], Watermark: p[keyWatermark],
+	}
+	if s.Summary != nil {
+		e.Operation = string(s.Summary.Operation)
+	}
+	e.Rows = number(p, keyRows, e.Added)
+	return e
 }
 
-// Rows reads rows of a table. The caller releases each batch.
-func Rows(ctx context.Context, t *table.Table, q RowsQuery) (*RowsResult, error) {
-	panic("not yet")
+func number(p iceberg.Properties, key string, otherwise int64) int64 {
+	if n, err := strconv.ParseInt(p[key], 10, 64); err == nil {
+		return n
+	}
+	return otherwise
 }

@@ -1,11 +1,198 @@
 package lake
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
+)
 
 // Load replaces the table's rows in w, within the load's scope, by the source's
 // rows for w. It either publishes one snapshot or leaves the table exactly as
 // it was; calling it again for the same window is always safe. The receipt is
 // filled as far as the load came, also with an error, which is an [*Error].
 func (l *Loader) Load(ctx context.Context, load Load, src Source, w Window) (Receipt, error) {
-	panic("not yet")
+	began := time.Now()
+	j, err := l.prepare(ctx, load, src, w)
+	if err != nil {
+		return j.receipt(w, nil, began), j.failed("plan", w, err)
+	}
+	j.Trace.planned(j.plan(nil))
+	staged, err := j.stage(ctx)
+	if err != nil {
+		j.discard(ctx, nil)
+		return j.receipt(w, nil, began), j.failed("stage", w, err)
+	}
+	landed, err := j.commit(ctx, staged)
+	return j.receipt(w, landed, began), j.failed("commit", w, err)
+}
+
+// failed says what was being done to which table and window.
+func (j *loading) failed(op string, w Window, err error) error {
+	if err == nil {
+		return nil
+	}
+	if j.owned != nil {
+		w = j.owned.window
+	}
+	if unreachable(err) {
+		err = fmt.Errorf("%w: %w", err, ErrTemporary)
+	}
+	return &Error{Op: op, Table: j.load.TableName(), Window: w, Err: err}
+}
+
+// stage writes the window's rows of the source as data files that no snapshot
+// names.
+func (j *loading) stage(ctx context.Context) ([]iceberg.DataFile, error) {
+	g := &guard{owned: j.owned, fit: j.fit, exact: j.refusesOutside(), counted: func(read, outside int64) {
+		j.advance(func(p *Progress) { p.RowsRead += read; p.RowsOutside += outside })
+	}}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	source := j.input.Read(ctx, Request{
+		Schema: j.fit.request, Time: j.fit.sourceName(j.owned.timeID), Window: j.owned.window,
+		Procs: j.Procs, Memory: j.Memory / 4,
+	})
+	return j.stageInto(ctx, j.planned, j.fit, g.pass(ctx, source), func(df iceberg.DataFile) {
+		j.Trace.fileStaged(df.FilePath(), df.Count(), df.FileSizeBytes())
+		j.advance(func(p *Progress) {
+			p.RowsStaged += df.Count()
+			p.FilesStaged++
+			p.BytesStaged += df.FileSizeBytes()
+		})
+	})
+}
+
+// refusesOutside reports whether a row outside the window is an error.
+func (j *loading) refusesOutside() bool {
+	return j.load.Outside == ErrorOutside || (j.load.Outside == OutsideDefault && j.origin.Exact)
+}
+
+// stageInto stages batches as files of a table under its present spec.
+func (j *loading) stageInto(ctx context.Context, t *table.Table, f *fit, batches iter.Seq2[arrow.RecordBatch, error], notify func(iceberg.DataFile)) ([]iceberg.DataFile, error) {
+	locations, err := t.LocationProvider()
+	if err != nil {
+		return nil, err
+	}
+	target, err := targetBytes(t.Properties())
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s, err := openStore(ctx, t, j.Timeout)
+	if err != nil {
+		return nil, err
+	}
+	name := func(p *partition) string { return j.dataName(locations, p) }
+	st, err := newStaging(j.layout(t, f), s.io, name, newLimits(j.Loader, target), notify)
+	if err != nil {
+		return nil, err
+	}
+	files, err := st.run(ctx, batches)
+	if err != nil {
+		cancel() // aborts uploads, before they are closed
+	}
+	st.close()
+	return files, err
+}
+
+func targetBytes(p iceberg.Properties) (int64, error) {
+	text := p.Get(table.WriteTargetFileSizeBytesKey, strconv.Itoa(table.WriteTargetFileSizeBytesDefault))
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n <= 0 {
+		return 0, fmt.Errorf("table property %s=%q is not a number of bytes: %w", table.WriteTargetFileSizeBytesKey, text, ErrUsage)
+	}
+	return n, nil
+}
+
+// discard removes the objects that this load wrote and that keep does not
+// name. It is called only when the outcome proves that no snapshot names them,
+// and works on after ctx was cancelled, for a while. What it cannot remove
+// stays as an orphan, which its name tells from other writers' files.
+func (j *loading) discard(ctx context.Context, keep map[string]bool) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), j.Timeout)
+	defer cancel()
+	j.mu.Lock()
+	written := slices.Sorted(maps.Keys(j.written))
+	j.mu.Unlock()
+	if j.planned == nil || len(written) == 0 {
+		return
+	}
+	s, err := openStore(ctx, j.planned, j.Timeout)
+	if err != nil {
+		return
+	}
+	for _, path := range written {
+		if keep[path] || ctx.Err() != nil {
+			continue
+		}
+		if s.remove(path) == nil {
+			j.mu.Lock()
+			delete(j.written, path)
+			j.mu.Unlock()
+		}
+	}
+}
+
+// receipt is what the load did so far, or how it landed.
+func (j *loading) receipt(w Window, a *landing, began time.Time) Receipt {
+	if j.owned != nil {
+		w = j.owned.window
+	}
+	r := Receipt{
+		Outcome: Failed, Load: j.load.Name, Table: j.load.TableName(), Mode: "replace", Branch: j.load.Branch,
+		Window: w.JSON(), Seconds: time.Since(began).Seconds(),
+	}
+	if j.base != nil {
+		r.BaseSnapshotID = strconv.FormatInt(j.base.SnapshotID, 10)
+	}
+	r.Files.Read, r.Bytes.Read = j.origin.Files, j.origin.Bytes
+	r.Rows.Read, r.Rows.Outside = j.progress.RowsRead, j.progress.RowsOutside
+	if a == nil {
+		return r
+	}
+	r.Attempts = a.attempts
+	if a.attempt == nil {
+		return r
+	}
+	r.Outcome = Landed
+	r.SnapshotID, r.MetadataLocation = strconv.FormatInt(a.id, 10), a.metadataLocation
+	read := r.Rows
+	r.Rows = a.rows
+	r.Rows.Read, r.Rows.Outside = read.Read, read.Outside
+	r.Files.Added, r.Files.Removed, r.Files.Rewritten = a.files.Added, a.files.Removed, a.files.Rewritten
+	r.Bytes.Written = a.written
+	if at := a.state.watermark; !at.IsZero() {
+		mark, _ := Window{From: at, Wall: j.owned.kind != Instants}.Bounds()
+		r.Watermark = &mark
+	}
+	return r
+}
+
+// OutcomeOf is the outcome that a load's error stands for.
+func OutcomeOf(err error) Outcome {
+	switch {
+	case err == nil:
+		return Landed
+	case errors.Is(err, ErrSuperseded):
+		return Superseded
+	case errors.Is(err, ErrUnknown):
+		return Unknown
+	case errors.Is(err, ErrRefused), errors.Is(err, ErrOutsideWindow):
+		return Refused
+	case errors.Is(err, ErrSkipped):
+		return Skipped
+	case errors.Is(err, context.Canceled):
+		return Interrupted
+	}
+	return Failed
 }

@@ -1,0 +1,164 @@
+package arrowio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/apache/arrow-go/v18/parquet"
+	"github.com/apache/arrow-go/v18/parquet/file"
+	"github.com/apache/arrow-go/v18/parquet/metadata"
+	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+
+	"github.com/calve-data/calve/lake"
+)
+
+// footer is what a Parquet file says about itself.
+type footer struct {
+	file    lake.File
+	meta    *metadata.FileMetaData
+	columns []arrow.Field
+	// leaves are the physical columns beneath each of the columns.
+	leaves [][]int
+	// first is the number of the first row of each row group, from 1.
+	first []int64
+}
+
+func readFooter(ctx context.Context, files lake.Files, f lake.File) (_ *footer, err error) {
+	r, err := openParquet(ctx, files, f)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.Close() }()
+	defer r.recover(&err)
+	pq, err := file.NewParquetReader(r.seeker())
+	if err != nil {
+		return nil, r.explain(err)
+	}
+	out := &footer{file: f, meta: pq.MetaData()}
+	if err := out.describe(); err != nil {
+		return nil, r.explain(err)
+	}
+	return out, nil
+}
+
+// describe finds the columns in the metadata.
+func (f *footer) describe() error {
+	manifest, err := pqarrow.NewSchemaManifest(f.meta.Schema, f.meta.KeyValueMetadata(), &pqarrow.ArrowReadProperties{})
+	if err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for i := range manifest.Fields {
+		field := &manifest.Fields[i]
+		if seen[field.Field.Name] {
+			return fmt.Errorf("it has two columns named %q", field.Field.Name)
+		}
+		seen[field.Field.Name] = true
+		leaves := leavesOf(field, nil)
+		for _, leaf := range leaves {
+			if f.meta.Schema.Column(leaf).PhysicalType() == parquet.Types.Int96 {
+				return fmt.Errorf("column %q is an INT96 timestamp, an old form that is not read yet: write it as a TIMESTAMP", field.Field.Name)
+			}
+		}
+		f.columns = append(f.columns, *field.Field)
+		f.leaves = append(f.leaves, leaves)
+	}
+	first := int64(1)
+	for i := range f.meta.NumRowGroups() {
+		f.first = append(f.first, first)
+		first += f.meta.RowGroup(i).NumRows()
+	}
+	return nil
+}
+
+func leavesOf(f *pqarrow.SchemaField, leaves []int) []int {
+	if f.IsLeaf() {
+		return append(leaves, f.ColIndex)
+	}
+	for i := range f.Children {
+		leaves = leavesOf(&f.Children[i], leaves)
+	}
+	return leaves
+}
+
+// find returns the place of a column, or -1.
+func (f *footer) find(name string) int {
+	for i := range f.columns {
+		if f.columns[i].Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// parquetFile is an open file that remembers what the store said: the library
+// between does not always pass it on.
+type parquetFile struct {
+	lake.ObjectReader
+	ctx    context.Context
+	path   string
+	failed atomic.Pointer[error]
+}
+
+func openParquet(ctx context.Context, files lake.Files, f lake.File) (*parquetFile, error) {
+	r, err := files.Open(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	return &parquetFile{ObjectReader: r, ctx: ctx, path: f.Path}, nil
+}
+
+// ReadAt is safe for concurrent use.
+func (p *parquetFile) ReadAt(b []byte, off int64) (int, error) {
+	n, err := p.ObjectReader.ReadAt(b, off)
+	if err != nil && !errors.Is(err, io.EOF) {
+		p.failed.CompareAndSwap(nil, &err)
+	}
+	return n, err
+}
+
+// seeker is the file as the library wants it. Closing it is left to us.
+func (p *parquetFile) seeker() parquet.ReaderAtSeeker {
+	return io.NewSectionReader(p, 0, p.Size())
+}
+
+// explain says whose fault an error is: the store's, ours if we were stopped,
+// or that of a file which is not whole.
+func (p *parquetFile) explain(err error) error {
+	if failed := p.failed.Load(); failed != nil {
+		return *failed
+	}
+	if cause := context.Cause(p.ctx); cause != nil {
+		return cause
+	}
+	if errors.Is(err, lake.ErrInput) {
+		return err
+	}
+	var magic [4]byte
+	if n, _ := p.ReadAt(magic[:], p.Size()-4); n == 4 && string(magic[:]) == "PARE" {
+		err = errors.New("it is encrypted, and there is no key to give")
+	}
+	return fmt.Errorf("reading the Parquet file %s: %w: %w", p.path, err, lake.ErrInput)
+}
+
+// recover turns a panic of the library, which corrupt files can cause, into an
+// error of the file.
+func (p *parquetFile) recover(err *error) {
+	if broken := recover(); broken != nil {
+		*err = p.explain(fmt.Errorf("it is corrupt: %v", broken))
+	}
+}
+
+// readProps say how column chunks are read: whole, in one request each, or in
+// pieces where one would take too much of the memory.
+func readProps(mem memory.Allocator, inPieces bool) *parquet.ReaderProperties {
+	props := parquet.NewReaderProperties(mem)
+	props.BufferedStreamEnabled = inPieces
+	props.BufferSize = 1 << 20
+	return props
+}

@@ -1,0 +1,125 @@
+package arrowio
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/calve-data/calve/lake"
+)
+
+// Config describes a source of files. Path is required.
+type Config struct {
+	// Type is the form of the files: csv or parquet. Default: by the extension
+	// of Path (.csv, .tsv, either with .gz or .zst after it; .parquet).
+	Type string
+	// Path is a pattern of files, see [lake.Files].
+	Path string
+	// Null lists words that mean NULL in CSV, besides the empty field.
+	Null []string
+	// Delimiter separates the fields of CSV: one character, or tab. Default: a
+	// comma, and a tab for .tsv.
+	Delimiter string
+	// Types declares columns' types. Default: as the file has them, and inferred
+	// from all values for CSV.
+	Types map[string]arrow.DataType
+	// Zone is the zone of times that carry none, in columns that need one.
+	// Default: such times are refused.
+	Zone *time.Location
+	// Allocator is where batches are allocated. Default: Go's.
+	Allocator memory.Allocator
+}
+
+// fileSource is a source of files that selects a window's rows from all that
+// its pattern finds.
+type fileSource struct {
+	cfg   Config
+	kind  string
+	delim byte
+	files lake.Files
+}
+
+// New returns the source that cfg describes, reading from files. Its error
+// wraps [lake.ErrUsage].
+func New(cfg Config, files lake.Files) (lake.Source, error) {
+	if cfg.Path == "" {
+		return nil, fmt.Errorf("source.path is required: which files to read, as in data/*.csv: %w", lake.ErrUsage)
+	}
+	if t := template.FindString(cfg.Path); t != "" {
+		return nil, fmt.Errorf("source.path %q: templates such as %s} are not built: %w", cfg.Path, t, lake.ErrUsage)
+	}
+	if cfg.Allocator == nil {
+		cfg.Allocator = memory.DefaultAllocator
+	}
+	s := &fileSource{cfg: cfg, files: files}
+	var err error
+	if s.kind, err = cfg.form(); err != nil {
+		return nil, err
+	}
+	if s.delim, err = cfg.delimiter(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+var template = regexp.MustCompile(`\{(day|hour|month|year):[^}]*`)
+
+func (c Config) form() (string, error) {
+	switch c.Type {
+	case "csv", "parquet":
+		return c.Type, nil
+	case "":
+		switch c.extension() {
+		case ".csv", ".tsv":
+			return "csv", nil
+		case ".parquet":
+			return "parquet", nil
+		}
+		return "", fmt.Errorf("source.type is required where source.path %q does not end in .csv, .tsv or .parquet: there are csv and parquet: %w", c.Path, lake.ErrUsage)
+	}
+	return "", fmt.Errorf("source.type %q is unknown: there are csv and parquet: %w", c.Type, lake.ErrUsage)
+}
+
+// extension is the extension of the pattern, without that of a compression.
+func (c Config) extension() string {
+	name := strings.ToLower(c.Path)
+	for _, packed := range []string{".gz", ".zst"} {
+		name = strings.TrimSuffix(name, packed)
+	}
+	return path.Ext(name)
+}
+
+func (c Config) delimiter() (byte, error) {
+	switch {
+	case c.Delimiter == "" && c.extension() == ".tsv", c.Delimiter == "tab", c.Delimiter == `\t`:
+		return '\t', nil
+	case c.Delimiter == "":
+		return ',', nil
+	case len(c.Delimiter) == 1 && !strings.ContainsAny(c.Delimiter, "\"\r\n"):
+		return c.Delimiter[0], nil
+	}
+	return 0, fmt.Errorf("source.delimiter %q must be one character, not a quote or a line end, or tab: %w", c.Delimiter, lake.ErrUsage)
+}
+
+// Pin lists the files.
+func (s *fileSource) Pin(ctx context.Context, _ lake.Window) (lake.Input, error) {
+	list, err := s.files.List(ctx, s.cfg.Path)
+	if err != nil {
+		return nil, err
+	}
+	origin := originOf(s.kind, list)
+	if s.kind == "parquet" {
+		return newParquet(origin, list, s.files, s.cfg), nil
+	}
+	open := func(ctx context.Context, f lake.File) (io.ReadCloser, error) { return s.files.Open(ctx, f) }
+	return newCSV(list, open, origin, CSVOptions{
+		Delimiter: s.delim, Null: s.cfg.Null, Types: s.cfg.Types, Zone: s.cfg.Zone,
+	})
+}

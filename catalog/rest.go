@@ -1,0 +1,44 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/catalog/rest"
+	"github.com/apache/iceberg-go/table"
+
+	"github.com/calve-data/calve/lake"
+)
+
+// openREST opens an Iceberg REST catalog.
+func openREST(ctx context.Context, c Config, props iceberg.Properties) (*Catalog, error) {
+	u, err := url.Parse(c.URI)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return nil, fmt.Errorf("catalog.uri of a rest catalog must be a URL such as http://localhost:8181: %w", lake.ErrUsage)
+	}
+	opts := []rest.Option{rest.WithAdditionalProps(props)}
+	if c.Warehouse != "" {
+		opts = append(opts, rest.WithWarehouseLocation(c.Warehouse))
+	}
+	cat, err := rest.NewCatalog(ctx, c.name(), strings.TrimRight(c.URI, "/"), opts...)
+	if err != nil {
+		return nil, fmt.Errorf("opening the REST catalog at %s: %w", u.Redacted(), err)
+	}
+	return &Catalog{cat: cat, props: props, place: restPlace(c.Warehouse), close: cat.Close}, nil
+}
+
+// restPlace is where a table goes whose namespace has no location: under the
+// warehouse, if that is a location and not just the server's name for one.
+func restPlace(warehouse string) func(table.Identifier, string) (string, error) {
+	return func(namespace table.Identifier, name string) (string, error) {
+		if !strings.Contains(warehouse, "://") {
+			return "", fmt.Errorf("the REST catalog does not say where tables of the namespace %s go: set the namespace's property location, or catalog.warehouse to a location such as s3://bucket/warehouse: %w",
+				strings.Join(namespace, "."), lake.ErrUsage)
+		}
+		return joinLocation(warehouse, append(slices.Clone(namespace), name)...), nil
+	}
+}

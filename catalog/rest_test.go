@@ -1,0 +1,86 @@
+package catalog
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
+)
+
+// A REST server is named by CALVE_REST_URI; its tables are in the store that
+// CALVE_TEST_S3 names.
+func restConfig(t *testing.T) Config {
+	t.Helper()
+	uri := os.Getenv("CALVE_REST_URI")
+	if uri == "" {
+		t.Skip("CALVE_REST_URI is not set")
+	}
+	return Config{Type: "rest", URI: uri, S3: testS3(t)}
+}
+
+// testS3 is the store at CALVE_TEST_S3, with the keys of CALVE_TEST_S3_KEY and
+// CALVE_TEST_S3_SECRET.
+func testS3(t *testing.T) S3 {
+	t.Helper()
+	endpoint := os.Getenv("CALVE_TEST_S3")
+	if endpoint == "" {
+		t.Skip("CALVE_TEST_S3 is not set")
+	}
+	return S3{
+		Endpoint:        endpoint,
+		AccessKeyID:     firstOf(os.Getenv("CALVE_TEST_S3_KEY"), "minio"),
+		SecretAccessKey: firstOf(os.Getenv("CALVE_TEST_S3_SECRET"), "minio12345"),
+	}
+}
+
+func TestRESTCreateWithFirstSnapshotInOneCommit(t *testing.T) {
+	t.Parallel()
+	for name, spec := range map[string]*iceberg.PartitionSpec{"partitioned": &paymentsSpec, "unpartitioned": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cat := openTest(t, restConfig(t))
+			namespace := fmt.Sprintf("calve_%s_%d", name, time.Now().UnixNano())
+			exerciseCreate(t, cat, table.Identifier{namespace, "payments"}, spec)
+		})
+	}
+}
+
+// bareREST is a REST server that knows one namespace, without a location.
+func bareREST(t *testing.T) string {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		switch {
+		case r.URL.Path == "/v1/config":
+			fmt.Fprint(w, `{"defaults":{},"overrides":{}}`)
+		case strings.HasSuffix(r.URL.Path, "/namespaces/n"):
+			fmt.Fprint(w, `{"namespace":["n"],"properties":{}}`)
+		default:
+			w.WriteHeader(http.StatusNotFound)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func TestRESTDraftNeedsALocation(t *testing.T) {
+	t.Parallel()
+	uri, id := bareREST(t), table.Identifier{"n", "t"}
+	named := openTest(t, Config{Type: "rest", URI: uri, Warehouse: "main"})
+	if _, err := named.Draft(t.Context(), id, paymentsSchema, nil, nil); err == nil || !strings.Contains(err.Error(), "catalog.warehouse") {
+		t.Errorf("Draft without a location: %v, want an error that names catalog.warehouse", err)
+	}
+	located := openTest(t, Config{Type: "rest", URI: uri, Warehouse: "s3://lake/wh/"})
+	draft, err := located.Draft(t.Context(), id, paymentsSchema, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "s3://lake/wh/n/t"; draft.Location() != want {
+		t.Errorf("Draft is at %s, want %s", draft.Location(), want)
+	}
+}

@@ -1,0 +1,136 @@
+package catalog
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/apache/iceberg-go"
+	icebergsql "github.com/apache/iceberg-go/catalog/sql"
+	"github.com/apache/iceberg-go/table"
+	_ "modernc.org/sqlite" // the driver "sqlite", in Go
+
+	"github.com/calve-data/calve/lake"
+)
+
+// openEmbedded opens catalog.db in the warehouse folder, which it makes.
+func openEmbedded(ctx context.Context, c Config, props iceberg.Properties) (*Catalog, error) {
+	if c.URI != "" {
+		return nil, fmt.Errorf("catalog.uri %q has no meaning for the embedded catalog: use catalog.type sql, or catalog.warehouse for its folder: %w", c.URI, lake.ErrUsage)
+	}
+	dir, err := localFolder(firstOf(c.Warehouse, "lakehouse"))
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("making the lakehouse folder %s: %w", dir, err)
+	}
+	return openSQLite(ctx, c.name(), fileURL(filepath.Join(dir, "catalog.db")), fileURL(dir), props)
+}
+
+// openSQL opens the database that the URI names.
+func openSQL(ctx context.Context, c Config, props iceberg.Properties) (*Catalog, error) {
+	dsn := c.URI
+	scheme, rest, _ := strings.Cut(c.URI, ":")
+	switch scheme {
+	case "file":
+	case "sqlite":
+		// SQLAlchemy's form: three slashes and a relative path, four and an
+		// absolute one.
+		dsn = "file:" + strings.TrimPrefix(rest, "///")
+	case "postgres", "postgresql":
+		return nil, fmt.Errorf("catalog.uri: a Postgres catalog is not built; of SQL databases there are SQLite files, as in file:/path/catalog.db: %w", lake.ErrUsage)
+	default:
+		return nil, fmt.Errorf("catalog.uri of an sql catalog must name an SQLite file, as in file:/path/catalog.db: %w", lake.ErrUsage)
+	}
+	warehouse := c.Warehouse
+	if warehouse == "" {
+		return nil, fmt.Errorf("catalog.warehouse is required for an sql catalog: a folder or an s3:// location where new tables go: %w", lake.ErrUsage)
+	}
+	if !strings.Contains(warehouse, "://") {
+		dir, err := localFolder(warehouse)
+		if err != nil {
+			return nil, err
+		}
+		warehouse = fileURL(dir)
+	}
+	return openSQLite(ctx, c.name(), dsn, warehouse, props)
+}
+
+func openSQLite(ctx context.Context, name, dsn, warehouse string, props iceberg.Properties) (*Catalog, error) {
+	db, err := sql.Open("sqlite", withPragmas(dsn))
+	if err != nil {
+		return nil, fmt.Errorf("opening the SQLite catalog %s: %w", dsn, err)
+	}
+	props["warehouse"] = warehouse
+	cat, err := newSQLCatalog(ctx, name, db, props)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("opening the SQLite catalog %s: %w", dsn, err), db.Close())
+	}
+	return &Catalog{
+		cat:   cat,
+		props: props,
+		place: func(namespace table.Identifier, table string) (string, error) {
+			return joinLocation(warehouse, strings.Join(namespace, ".")+".db", table), nil
+		},
+		create: func(updates []table.Update) []table.Update { return []table.Update{fromNothing(updates)} },
+		close:  func() error { return errors.Join(cat.Close(), db.Close()) },
+	}, nil
+}
+
+// withPragmas adds what several programs need to share one file: a log that
+// lets readers go on while one writes, a wait instead of an error when another
+// writes, and write transactions that take the lock when they begin, for one
+// that reads first and writes later cannot wait.
+func withPragmas(dsn string) string {
+	sep := "?"
+	if strings.Contains(dsn, "?") {
+		sep = "&"
+	}
+	return dsn + sep + "_txlock=immediate&_pragma=busy_timeout(30000)&_pragma=journal_mode(WAL)"
+}
+
+// newSQLCatalog opens the catalog and makes its tables. Programs that do so at
+// once on a new file can meet a lock that no busy timeout waits for: turning
+// the log on needs the file for oneself.
+func newSQLCatalog(ctx context.Context, name string, db *sql.DB, props iceberg.Properties) (*icebergsql.Catalog, error) {
+	for deadline := time.Now().Add(30 * time.Second); ; {
+		cat, err := icebergsql.NewCatalog(name, db, icebergsql.SQLite, props)
+		if err == nil || !strings.Contains(err.Error(), "database is locked") || time.Now().After(deadline) {
+			return cat, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// localFolder is the absolute path of a folder, which may be a file:// URL.
+func localFolder(path string) (string, error) {
+	if strings.HasPrefix(path, "file:") {
+		u, err := url.Parse(path)
+		if err != nil || u.Path == "" {
+			return "", fmt.Errorf("catalog.warehouse %q is not a local folder: %w", path, lake.ErrUsage)
+		}
+		path = u.Path
+	} else if strings.Contains(path, "://") {
+		return "", fmt.Errorf("catalog.warehouse %q must be a local folder for the embedded catalog: for a store use catalog.type sql or rest: %w", path, lake.ErrUsage)
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("finding the folder %s: %w", path, err)
+	}
+	return abs, nil
+}
+
+func fileURL(path string) string {
+	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"syscall"
+
+	"github.com/calve-data/calve/lake"
+)
+
+// ending is how a command can end otherwise than well: the exit code is part of
+// the interface and never reused for something else. In a hint, TABLE stands
+// for the table's name.
+type ending struct {
+	is      func(error) bool
+	code    int
+	kind    string
+	outcome lake.Outcome
+	hint    string
+}
+
+// endings is the only mapping from errors to exit codes, outcomes and hints.
+// The first that fits counts: what may have changed the table comes first.
+var endings = []ending{
+	{wraps(lake.ErrUnknown), 12, "unknown", lake.Unknown,
+		"the window is old or new, never half: run the same command again, it is right in both cases"},
+	{wraps(lake.ErrSuperseded), 11, "superseded", lake.Superseded,
+		"calve history TABLE shows the other run; run again to replace its rows"},
+	{wraps(lake.ErrSkipped), 99, "skipped", lake.Skipped, ""},
+	{wraps(lake.ErrOutsideWindow), 14, "outside_window", lake.Refused,
+		"--outside drop leaves such rows out and counts them"},
+	{wraps(errNoOverwrite), 14, "refused", lake.Refused, "remove the file first, or work in another folder"},
+	{wraps(lake.ErrRefused), 14, "refused", lake.Refused,
+		"the table is as it was; calve history TABLE shows how it stands"},
+	{wraps(lake.ErrNoNamespace), 10, "no_namespace", lake.Failed,
+		"calve load --create-namespace creates it; nothing else creates one on a catalog of yours"},
+	{wraps(lake.ErrNoTable), 10, "no_table", lake.Failed,
+		"the first calve load creates a table; --warehouse and calve.yaml say where tables are looked for"},
+	{wraps(lake.ErrWindow), 2, "window", lake.Failed, "calve load --help shows every form of a window"},
+	{isConfig, 2, "config", lake.Failed, "calve init writes a commented calve.yaml to compare with"},
+	{isUsage, 2, "usage", lake.Failed, "calve --help, or calve COMMAND --help with examples"},
+	{wraps(lake.ErrUsage), 2, "usage", lake.Failed, "calve load --help"},
+	{wraps(lake.ErrInput), 1, "input", lake.Failed,
+		"--null TOKEN names text that means NULL; --column NAME=TYPE declares a type; calve plan shows why each type was chosen"},
+	{wraps(lake.ErrSchema), 1, "schema", lake.Failed,
+		"calve plan shows the columns; --schema evolve adds columns that the table lacks"},
+	{wraps(lake.ErrTemporary), 75, "temporary", lake.Failed, "the table is as it was: run the same command again"},
+	{func(err error) bool { return err != nil }, 1, "error", lake.Failed, ""},
+}
+
+// failure is how a command ended, for people and for machines; the zero value
+// is success.
+type failure struct {
+	code    int
+	outcome lake.Outcome
+	lake.ReceiptError
+}
+
+func wraps(target error) func(error) bool {
+	return func(err error) bool { return errors.Is(err, target) }
+}
+
+// explain finds the ending for err. A signal is the reason for everything that
+// is not a definite answer of its own.
+func (a *app) explain(ctx context.Context, err error) failure {
+	for _, e := range endings {
+		if !e.is(err) {
+			continue
+		}
+		var by interrupted
+		if errors.As(context.Cause(ctx), &by) && (e.kind == "unknown" || e.kind == "temporary" || e.code == 1) {
+			e = ending{code: 128 + int(by.signal), kind: "interrupted", outcome: lake.Interrupted,
+				hint: "the window is old or new, never half: run again"}
+			if by.signal == syscall.SIGINT && errors.Is(err, context.Canceled) {
+				err = by
+			}
+		}
+		name := a.table
+		if name == "" {
+			name = "TABLE"
+		}
+		return failure{e.code, e.outcome, lake.ReceiptError{
+			Code: e.code, Kind: e.kind,
+			Message: a.hide(err.Error()),
+			Hint:    strings.ReplaceAll(e.hint, "TABLE", name),
+		}}
+	}
+	return failure{}
+}
+
+// exitCodes is the part of every command's help that lists its exit codes.
+const exitCodes = `
+
+Exit codes:
+
+`
+
+// codes lists the given exit codes for a help text.
+func codes(list ...int) string {
+	var b strings.Builder
+	b.WriteString(exitCodes)
+	for _, c := range list {
+		b.WriteString(codeLines[c])
+	}
+	return b.String()
+}
+
+var codeLines = map[int]string{
+	0:   "    0         done\n",
+	1:   "    1         error; the table is as it was\n",
+	2:   "    2         wrong flags, window or calve.yaml; the table is as it was\n",
+	10:  "    10        table or namespace missing\n",
+	11:  "    11        superseded: another run loaded the window meanwhile; its rows stand\n",
+	12:  "    12        outcome unknown: old or new, never half; run again\n",
+	14:  "    14        refused by a guard; the table is as it was\n",
+	75:  "    75        temporary: store or catalog not reachable; run again\n",
+	99:  "    99        skipped, only where on_empty: skip asks for it\n",
+	130: "    130, 143  interrupted: old or new, never half; run again\n",
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"text/tabwriter"
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/calve-data/calve/lake"
+)
+
+type historyCommand struct {
+	Table  string `arg:"" help:"The table, NS.NAME, or the name of a load in calve.yaml."`
+	Branch string `placeholder:"NAME" help:"Branch of the table. Default: main."`
+	JSON   bool   `help:"Print one JSON object a line."`
+
+	catalogFlags
+}
+
+// Help is the long help text.
+func (historyCommand) Help() string {
+	return `Snapshots that a load made show its name, window and number of rows; those of other
+writers show what their summary says.
+
+Examples:
+
+    calve history analytics.payments
+    calve history analytics.payments --json` +
+		codes(0, 1, 2, 10, 75, 130)
+}
+
+func (c *historyCommand) Run(ctx context.Context, a *app) error {
+	config, err := c.read(a)
+	if err != nil {
+		return err
+	}
+	id, err := config.tableOf(c.Table)
+	if err != nil {
+		return err
+	}
+	a.table = lake.Load{Table: id}.TableName()
+	t, done, err := c.loadTable(ctx, config, id)
+	if err != nil {
+		return err
+	}
+	defer done()
+	entries, err := lake.History(t, c.Branch)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return printHistoryJSON(a, entries)
+	}
+	if len(entries) == 0 {
+		fmt.Fprintf(a.stdout, "%s has no snapshot\n", a.table)
+		return nil
+	}
+	out := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(out, "SNAPSHOT\tAT\tOPERATION\tLOAD\tWINDOW\tROWS\tTOTAL\tRUN")
+	for _, e := range entries {
+		fmt.Fprintf(out, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.SnapshotID, e.At.UTC().Format("2006-01-02 15:04:05Z"), e.Operation,
+			orDash(printable(e.Load)), orDash(printable(e.Window)), humanize.Comma(e.Rows), totalText(e.Total), orDash(printable(e.Run)))
+	}
+	return out.Flush()
+}
+
+func totalText(rows int64) string {
+	if rows < 0 {
+		return "-"
+	}
+	return humanize.Comma(rows)
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
+
+// historyLine is one snapshot as machines read it.
+type historyLine struct {
+	SnapshotID string           `json:"snapshot_id"`
+	At         string           `json:"at"`
+	Operation  string           `json:"operation"`
+	Load       string           `json:"load,omitempty"`
+	Window     *lake.WindowJSON `json:"window"`
+	Scope      string           `json:"scope,omitempty"`
+	Run        string           `json:"run,omitempty"`
+	Source     string           `json:"source,omitempty"`
+	Rows       int64            `json:"rows"`
+	Added      int64            `json:"added"`
+	Removed    int64            `json:"removed"`
+	Total      *int64           `json:"total"`
+	Coverage   string           `json:"coverage,omitempty"`
+	Watermark  string           `json:"watermark,omitempty"`
+}
+
+func printHistoryJSON(a *app, entries []lake.HistoryEntry) error {
+	for _, e := range entries {
+		line := historyLine{
+			SnapshotID: strconv.FormatInt(e.SnapshotID, 10), At: e.At.UTC().Format(time.RFC3339Nano), Operation: e.Operation,
+			Load: e.Load, Scope: e.Scope, Run: e.Run, Source: e.Source,
+			Rows: e.Rows, Added: e.Added, Removed: e.Removed, Coverage: e.Coverage, Watermark: e.Watermark,
+		}
+		if e.Total >= 0 {
+			line.Total = &e.Total
+		}
+		if w, err := lake.ParseWindow(e.Window, nil); err == nil {
+			line.Window = w.JSON()
+		}
+		b, err := jsonLine(line)
+		if err == nil {
+			_, err = a.stdout.Write(b)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/calve-data/calve/arrowio"
+	"github.com/calve-data/calve/catalog"
+	"github.com/calve-data/calve/lake"
+)
+
+type loadCommand struct {
+	selectionFlags
+
+	Run_       string `name:"run" placeholder:"LABEL" help:"A label from the orchestrator, kept in the snapshot. It never means that a load is done already."`
+	JSON       bool   `help:"Print the receipt as one line of JSON, the last of stdout, also on failure."`
+	ResultFile string `placeholder:"FILE" help:"Write the same line to this file, by rename."`
+	Quiet      bool   `short:"q" help:"No window, plan or progress on stderr."`
+}
+
+// Help is the long help text.
+func (loadCommand) Help() string {
+	return `The window's rows in the table become the source's rows for that window, in one
+snapshot, or the table stays exactly as it was. Running it again is always safe.
+
+Examples:
+
+    calve load payments --window 2026-05-04
+    calve load --source 'data/*.csv' --table demo.payments --time-column event_time --window 2026-05-04
+    calve load payments --from '{{ data_interval_start }}' --to '{{ data_interval_end }}' --json
+    calve load payments --window 2026-05-04 --allow-empty` +
+		codes(0, 1, 2, 10, 11, 12, 14, 75, 99, 130)
+}
+
+func (c *loadCommand) Run(ctx context.Context, a *app) error {
+	if c.ResultFile != "" {
+		if err := checkWritable(c.ResultFile); err != nil {
+			return err
+		}
+	}
+	s, err := c.resolve(a)
+	if err != nil {
+		return err
+	}
+	a.answer = loadAnswer{lake.Receipt{Load: s.load.Name, Table: s.load.TableName(), Branch: s.load.Branch, Window: s.window.JSON()}}
+	show := newProgress(a.stderr, c.Quiet)
+	show.window(s.window, s.load.TimeColumn)
+
+	cat, embedded, err := c.open(ctx, s.config)
+	if err != nil {
+		return err
+	}
+	defer cat.Close()
+	src, err := arrowio.New(s.source, cat.Files())
+	if err != nil {
+		return err
+	}
+	if embedded || c.CreateNamespace {
+		if err := ensureNamespace(ctx, cat, s.load); err != nil {
+			return err
+		}
+	}
+	loader := lake.Loader{Catalog: cat, Memory: int64(c.Memory), Run: c.Run_, Version: programVersion(), Trace: show.trace()}
+	receipt, err := loader.Load(ctx, s.load, src, s.window)
+	show.end()
+	a.answer = loadAnswer{receipt}
+	if err != nil {
+		return err
+	}
+	if !c.JSON {
+		printReceipt(a.stdout, receipt)
+	}
+	return nil
+}
+
+// ensureNamespace creates the namespace of the load's table if it is missing.
+func ensureNamespace(ctx context.Context, cat *catalog.Catalog, load lake.Load) error {
+	namespace := load.Table[:len(load.Table)-1]
+	there, err := cat.NamespaceExists(ctx, namespace)
+	if err == nil && !there {
+		err = cat.CreateNamespace(ctx, namespace)
+	}
+	if err != nil {
+		return fmt.Errorf("namespace of %s: %w", load.TableName(), err)
+	}
+	return nil
+}

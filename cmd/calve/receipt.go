@@ -1,0 +1,104 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/calve-data/calve/lake"
+)
+
+// printReceipt prints what a load did, for people.
+func printReceipt(out io.Writer, r lake.Receipt) {
+	fmt.Fprintf(out, "%-10s %s", r.Outcome, tableText(r.Table, r.Branch))
+	if r.Window != nil {
+		fmt.Fprintf(out, " [%s, %s)", r.Window.From, r.Window.To)
+	}
+	replaced := humanize.Comma(r.Rows.Replaced)
+	if r.Rows.ReplacedAtMost {
+		replaced = "at most " + replaced
+	}
+	fmt.Fprintf(out, "\nrows       %s written, %s replaced; %s read", humanize.Comma(r.Rows.Written), replaced, humanize.Comma(r.Rows.Read))
+	if r.Rows.Outside > 0 {
+		fmt.Fprintf(out, ", of which %s outside the window", humanize.Comma(r.Rows.Outside))
+	}
+	if r.Rows.Foreign > 0 {
+		fmt.Fprintf(out, "\nforeign    %s of the replaced rows were committed by others since this load began", humanize.Comma(r.Rows.Foreign))
+	}
+	fmt.Fprintf(out, "\nfiles      %d added, %d removed", r.Files.Added, r.Files.Removed)
+	if r.Files.Rewritten > 0 {
+		fmt.Fprintf(out, " (%d of them rewritten)", r.Files.Rewritten)
+	}
+	fmt.Fprintf(out, "; %d read\n", r.Files.Read)
+	fmt.Fprintf(out, "bytes      %s written; %s read\n", humanize.IBytes(uint64(r.Bytes.Written)), humanize.IBytes(uint64(r.Bytes.Read)))
+	if r.SnapshotID != "" {
+		fmt.Fprintf(out, "snapshot   %s", r.SnapshotID)
+		if r.BaseSnapshotID != "" {
+			fmt.Fprintf(out, " on %s", r.BaseSnapshotID)
+		}
+		fmt.Fprintln(out)
+	}
+	if r.Watermark != nil {
+		fmt.Fprintf(out, "watermark  %s\n", *r.Watermark)
+	}
+	fmt.Fprintf(out, "took       %.1f s", r.Seconds)
+	if r.Attempts > 1 {
+		fmt.Fprintf(out, ", %d attempts to commit", r.Attempts)
+	}
+	fmt.Fprintln(out)
+}
+
+// planLine is what a load is about to do, in one line.
+func planLine(p *lake.Plan) string {
+	line := fmt.Sprintf("%s into %s", originLine(p.Origin), tableText(p.Table, p.Branch))
+	switch {
+	case p.Creates:
+		return line + fmt.Sprintf(", which is created: %s, partitioned by %s", plural(len(p.Columns), "column"), listOr(p.PartitionFields, "nothing"))
+	case p.BaseSnapshotID == 0:
+		return line + ", which is empty"
+	}
+	return line + fmt.Sprintf(" on snapshot %d", p.BaseSnapshotID)
+}
+
+func tableText(table, branch string) string {
+	if branch == "" || branch == "main" {
+		return table
+	}
+	return table + " (branch " + branch + ")"
+}
+
+func originLine(o lake.Origin) string {
+	return fmt.Sprintf("%s, %s", plural(o.Files, o.Kind+" file"), humanize.IBytes(uint64(o.Bytes)))
+}
+
+func filesLine(files []lake.PlannedFile) string {
+	rows, bytes := total(files)
+	if len(files) == 0 {
+		return "no file"
+	}
+	return fmt.Sprintf("%s (%s, %s)", plural(len(files), "file"), plural(rows, "row"), humanize.IBytes(uint64(bytes)))
+}
+
+func total(files []lake.PlannedFile) (rows, bytes int64) {
+	for _, f := range files {
+		rows += f.Rows
+		bytes += f.Bytes
+	}
+	return rows, bytes
+}
+
+func plural[N int | int64](n N, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return humanize.Comma(int64(n)) + " " + word + "s"
+}
+
+func listOr(list []string, none string) string {
+	if len(list) == 0 {
+		return none
+	}
+	return strings.Join(list, ", ")
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
+
+	"github.com/calve-data/calve/catalog"
+	"github.com/calve-data/calve/lake"
+)
+
+// catalogFlags say where tables are.
+type catalogFlags struct {
+	Config    string `placeholder:"FILE" group:"catalog" help:"Configuration file. Default: calve.yaml, where there is one."`
+	Warehouse string `placeholder:"DIR" group:"catalog" help:"Where tables are kept, over the configuration's. Default: the embedded catalog in ./lakehouse."`
+}
+
+// read reads the configuration. From then on its secrets are hidden.
+func (f catalogFlags) read(a *app) (*config, error) {
+	c, hidden, err := readConfig(f.Config)
+	a.secrets = hidden
+	return c, err
+}
+
+// open opens the catalog, and says whether it is the embedded default.
+func (f catalogFlags) open(ctx context.Context, c *config) (*catalog.Catalog, bool, error) {
+	cfg, embedded := c.catalog(f.Warehouse)
+	cat, err := catalog.Open(ctx, cfg)
+	if err != nil {
+		return nil, embedded, fmt.Errorf("open the catalog: %w", err)
+	}
+	return cat, embedded, nil
+}
+
+// openToLook is open for commands that change nothing: where the embedded
+// catalog has no folder yet, an empty one elsewhere stands for it until closed.
+func (f catalogFlags) openToLook(ctx context.Context, c *config) (*catalog.Catalog, bool, func(), error) {
+	cfg, embedded := c.catalog(f.Warehouse)
+	clean := func() {}
+	_, err := os.Stat(cfg.Warehouse)
+	if embedded && errors.Is(err, fs.ErrNotExist) && !strings.HasPrefix(cfg.Warehouse, "file:") {
+		dir, err := os.MkdirTemp("", "calve-")
+		if err != nil {
+			return nil, embedded, nil, err
+		}
+		cfg.Warehouse, clean = dir, func() { os.RemoveAll(dir) }
+	}
+	cat, err := catalog.Open(ctx, cfg)
+	if err != nil {
+		clean()
+		return nil, embedded, nil, fmt.Errorf("open the catalog: %w", err)
+	}
+	return cat, embedded, func() { cat.Close(); clean() }, nil
+}
+
+// tableOf reads a table argument: ns.name, or the name of a load whose table
+// is meant.
+func (c *config) tableOf(text string) (table.Identifier, error) {
+	if l, ok := c.Loads[text]; ok && !strings.Contains(text, ".") {
+		text = l.Table
+	}
+	return parseTable(text)
+}
+
+func parseTable(text string) (table.Identifier, error) {
+	id := strings.Split(text, ".")
+	if len(id) < 2 || slices.Contains(id, "") {
+		return nil, usage("table %q needs a namespace and a name, as in analytics.payments", text)
+	}
+	return id, nil
+}
+
+// loadTable opens the catalog and the table in it, for commands that only read.
+// The caller calls done when it no longer needs the table.
+func (f catalogFlags) loadTable(ctx context.Context, c *config, id table.Identifier) (t *table.Table, done func(), err error) {
+	cat, embedded, done, err := f.openToLook(ctx, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	if embedded {
+		t, err = namespaceToCome{cat}.LoadTable(ctx, id)
+	} else {
+		t, err = cat.LoadTable(ctx, id)
+	}
+	if err != nil {
+		done()
+		return nil, nil, err
+	}
+	return t, done, nil
+}
+
+// namespaceToCome is a catalog as it will be once a load has created the
+// table's namespace, so that a plan can be made without creating it.
+type namespaceToCome struct{ *catalog.Catalog }
+
+func (n namespaceToCome) LoadTable(ctx context.Context, id table.Identifier) (*table.Table, error) {
+	t, err := n.Catalog.LoadTable(ctx, id)
+	if errors.Is(err, lake.ErrNoNamespace) {
+		err = fmt.Errorf("%s: %w", strings.Join(id, "."), lake.ErrNoTable)
+	}
+	return t, err
+}
+
+func (n namespaceToCome) Draft(ctx context.Context, id table.Identifier, schema *iceberg.Schema, spec *iceberg.PartitionSpec, properties iceberg.Properties) (*table.Table, error) {
+	t, err := n.Catalog.Draft(ctx, id, schema, spec, properties)
+	if !errors.Is(err, lake.ErrNoNamespace) {
+		return t, err
+	}
+	// Where the table would be is for the catalog to say once it can.
+	meta, err := table.NewMetadata(schema, spec, table.UnsortedSortOrder, "", properties)
+	if err != nil {
+		return nil, err
+	}
+	return table.New(id, meta, "", nil, n), nil
+}

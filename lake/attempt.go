@@ -1,0 +1,382 @@
+package lake
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
+)
+
+// attempt is one snapshot ready to be committed on one head.
+type attempt struct {
+	id       int64
+	parent   *int64
+	sequence int64
+	updates  []table.Update
+	requires []table.Requirement
+	// objects are the manifests and the list that only this attempt names.
+	objects []string
+	// used are the data files that it adds.
+	used    []string
+	rows    RowCounts
+	files   FileCounts
+	written int64 // bytes of the data files added
+	state   state
+}
+
+// attemptOn builds a snapshot on the head just read that replaces the window's
+// rows by the staged files.
+func (j *loading) attemptOn(ctx context.Context, head *table.Table, staged []iceberg.DataFile, made map[string]derived) (*attempt, error) {
+	meta := head.Metadata()
+	snap := j.headOf(head)
+	store, err := openStore(ctx, head, j.Timeout)
+	if err != nil {
+		return nil, err
+	}
+	known, err := readState(meta, snap, j.load.Name)
+	if err != nil {
+		return nil, err
+	}
+	found, err := j.surveyWindow(ctx, store, meta, snap)
+	if err != nil {
+		return nil, err
+	}
+	a := &attempt{id: j.freshID(meta), sequence: meta.LastSequenceNumber() + 1, state: known.add(j.owned.window)}
+	if snap != nil {
+		a.parent = &snap.SnapshotID
+	}
+	for _, df := range staged {
+		a.rows.Written += df.Count()
+	}
+	changes := &changes{added: slices.Clone(staged)}
+	if err := j.collect(ctx, head, found, changes, a, made); err != nil {
+		return nil, err
+	}
+	if err := j.allowEmpty(staged, a); err != nil {
+		return nil, err
+	}
+	list, err := j.writeManifests(head, store, found, changes, a)
+	if err != nil {
+		return nil, err
+	}
+	return a, j.describe(head, snap, list, changes, a)
+}
+
+// headOf is the tip of the load's branch; nil for a table without snapshots.
+func (j *loading) headOf(t *table.Table) *table.Snapshot {
+	if j.creates && t == j.planned {
+		return nil
+	}
+	return t.Metadata().SnapshotByName(j.load.Branch)
+}
+
+// freshID is a positive random id that no snapshot has.
+func (j *loading) freshID(meta table.Metadata) int64 {
+	for {
+		if id := j.NewID(); id > 0 && meta.SnapshotByID(id) == nil {
+			return id
+		}
+	}
+}
+
+// changes are the data files that a snapshot adds and removes.
+type changes struct {
+	added   []iceberg.DataFile
+	removed []iceberg.ManifestEntry
+}
+
+// collect turns a survey into changes: inside files go, straddling files are
+// replaced by what survives of them.
+func (j *loading) collect(ctx context.Context, head *table.Table, found *survey, c *changes, a *attempt, made map[string]derived) error {
+	since := j.sinceBase(head)
+	count := func(e iceberg.ManifestEntry, owned int64) {
+		a.rows.Replaced += owned
+		if since[e.SnapshotID()] {
+			a.rows.Foreign += owned
+		}
+	}
+	for _, e := range found.inside {
+		positions, equalities := found.deletes.applying(e)
+		a.rows.ReplacedAtMost = a.rows.ReplacedAtMost || len(positions)+len(equalities) > 0
+		c.removed = append(c.removed, e)
+		count(e, e.DataFile().Count())
+	}
+	for _, e := range found.straddles {
+		positions, equalities := found.deletes.applying(e)
+		key := derivedKey(e.DataFile(), positions, equalities, head.Metadata().DefaultPartitionSpec())
+		d, ok := made[key]
+		if !ok {
+			var err error
+			if d, err = j.survive(ctx, head, e, positions, equalities); err != nil {
+				return err
+			}
+			made[key] = d
+		}
+		if d.owned == 0 {
+			// No owned row after all: the file stays as it is, and what was
+			// written of it is named by no snapshot.
+			continue
+		}
+		count(e, d.owned)
+		c.removed = append(c.removed, e)
+		c.added = append(c.added, d.files...)
+		a.files.Rewritten++
+	}
+	for _, df := range c.added {
+		a.used = append(a.used, df.FilePath())
+		a.written += df.FileSizeBytes()
+	}
+	a.files.Added, a.files.Removed = len(c.added), len(c.removed)
+	return nil
+}
+
+// sinceBase are the snapshots of others between base and head.
+func (j *loading) sinceBase(head *table.Table) map[int64]bool {
+	out := map[int64]bool{}
+	for s := j.headOf(head); s != nil && (j.base == nil || s.SnapshotID != j.base.SnapshotID); s = parentOf(head.Metadata(), s) {
+		if summaryOf(s)[keyLoad] != j.load.Name {
+			out[s.SnapshotID] = true
+		}
+	}
+	return out
+}
+
+// allowEmpty guards a window that holds rows against a source that has none.
+func (j *loading) allowEmpty(staged []iceberg.DataFile, a *attempt) error {
+	if len(staged) > 0 || a.rows.Replaced == 0 || j.load.OnEmpty == ClearEmpty {
+		return nil
+	}
+	if j.load.OnEmpty == SkipEmpty {
+		return fmt.Errorf("the source has no row in the window and the table has %d: %w", a.rows.Replaced, ErrSkipped)
+	}
+	return fmt.Errorf("the source has no row in the window and the table has %d, so loading would empty it: load with on_empty: clear (--allow-empty) if that is meant: %w", a.rows.Replaced, ErrRefused)
+}
+
+// writeManifests stores the manifests that change and the manifest list.
+func (j *loading) writeManifests(head *table.Table, s *store, found *survey, c *changes, a *attempt) (string, error) {
+	locations, err := head.LocationProvider()
+	if err != nil {
+		return "", err
+	}
+	meta := head.Metadata()
+	gone := map[string]bool{}
+	for _, e := range c.removed {
+		gone[e.DataFile().FilePath()] = true
+	}
+	put := func(m manifest) (iceberg.ManifestFile, error) {
+		path := j.metaName(locations, "")
+		a.objects = append(a.objects, path)
+		return m.write(s, path, j.schemaOn(head), a.id)
+	}
+	var list []iceberg.ManifestFile
+	for _, m := range addedManifests(meta, c.added) {
+		mf, err := put(m)
+		if err != nil {
+			return "", err
+		}
+		list = append(list, mf)
+	}
+	for _, mf := range found.manifests {
+		if !live(mf) {
+			continue
+		}
+		if m, changed := without(meta, mf, found.opened[mf.FilePath()], gone); changed {
+			if mf, err = put(m); err != nil {
+				return "", err
+			}
+		}
+		list = append(list, mf)
+	}
+	path := j.metaName(locations, fmt.Sprintf("snap-%d-", a.id))
+	a.objects = append(a.objects, path)
+	var buf bytes.Buffer
+	if err := iceberg.WriteManifestList(2, &buf, a.id, a.parent, &a.sequence, 0, list); err != nil {
+		return "", fmt.Errorf("write the manifest list: %w", err)
+	}
+	return path, s.write(path, buf.Bytes())
+}
+
+// schemaOn is the table's schema after the load.
+func (j *loading) schemaOn(head *table.Table) *iceberg.Schema {
+	if j.fit.evolved {
+		return j.fit.schema
+	}
+	return head.Schema()
+}
+
+// addedManifests lists the added files by the spec they were written under.
+func addedManifests(meta table.Metadata, added []iceberg.DataFile) (out []manifest) {
+	bySpec := map[int][]iceberg.DataFile{}
+	for _, df := range added {
+		bySpec[int(df.SpecID())] = append(bySpec[int(df.SpecID())], df)
+	}
+	for _, id := range slices.Sorted(maps.Keys(bySpec)) {
+		out = append(out, manifest{spec: *meta.PartitionSpecByID(id), added: bySpec[id]})
+	}
+	return out
+}
+
+// without is a manifest's live entries with the gone files marked deleted.
+func without(meta table.Metadata, mf iceberg.ManifestFile, entries []iceberg.ManifestEntry, gone map[string]bool) (m manifest, changed bool) {
+	if mf.ManifestContent() != iceberg.ManifestContentData {
+		return m, false
+	}
+	for _, e := range entries {
+		if gone[e.DataFile().FilePath()] {
+			m.deleted = append(m.deleted, e)
+		} else {
+			m.existing = append(m.existing, e)
+		}
+	}
+	if len(m.deleted) == 0 {
+		return m, false
+	}
+	m.spec = *meta.PartitionSpecByID(int(mf.PartitionSpecID()))
+	return m, true
+}
+
+// describe completes the attempt: the snapshot, and the updates and
+// requirements that publish it.
+func (j *loading) describe(head *table.Table, snap *table.Snapshot, list string, c *changes, a *attempt) error {
+	meta := head.Metadata()
+	schemaID, evolution, err := j.evolution(head)
+	if err != nil {
+		return err
+	}
+	added := &table.Snapshot{
+		SnapshotID: a.id, ParentSnapshotID: a.parent, SequenceNumber: a.sequence, ManifestList: list, SchemaID: &schemaID,
+		// Another host's clock may be ahead; a timestamp more than a minute
+		// before the last update is refused for ever (pitfall L19).
+		TimestampMs: max(j.Now().UnixMilli(), meta.LastUpdatedMillis()),
+		Summary:     j.summary(snap, c, a),
+	}
+	builder, err := table.MetadataBuilderFromBase(meta, head.MetadataLocation())
+	if err != nil {
+		return err
+	}
+	if j.creates && head == j.planned {
+		a.updates = createUpdates(meta)
+		a.requires = []table.Requirement{table.AssertCreate()}
+	} else {
+		a.requires = append(a.requires, table.AssertTableUUID(meta.TableUUID()), table.AssertRefSnapshotID(j.load.Branch, a.parent))
+		a.updates = append(a.updates, evolution...)
+		if len(evolution) > 0 {
+			// The head check does not see a commit that changes only the schema.
+			a.requires = append(a.requires, table.AssertCurrentSchemaID(meta.CurrentSchema().ID), table.AssertLastAssignedFieldID(meta.LastColumnID()))
+		}
+	}
+	a.updates = append(a.updates, table.NewAddSnapshotUpdate(added),
+		builder.NewRetainingSnapshotRefUpdate(j.load.Branch, a.id, table.BranchRef))
+	if j.load.Branch == table.MainBranch {
+		a.updates = append(a.updates, table.NewSetPropertiesUpdate(a.state.properties(j.load.Name, a.id, a.sequence)))
+	}
+	return nil
+}
+
+// evolution is the schema that the snapshot is in, and the updates that add it
+// to the table where the load adds columns.
+func (j *loading) evolution(head *table.Table) (schemaID int, updates []table.Update, err error) {
+	meta := head.Metadata()
+	if !j.fit.evolved || j.creates {
+		return meta.CurrentSchema().ID, nil, nil
+	}
+	builder, err := table.MetadataBuilderFromBase(meta, head.MetadataLocation())
+	if err != nil {
+		return 0, nil, err
+	}
+	if err = builder.AddSchema(copySchema(j.fit.schema)); err == nil {
+		err = builder.SetCurrentSchemaID(-1)
+	}
+	if err != nil {
+		return 0, nil, fmt.Errorf("add columns: %w: %w", err, ErrSchema)
+	}
+	return builder.CurrentSchema().ID, []table.Update{table.NewAddSchemaUpdate(copySchema(j.fit.schema)), table.NewSetCurrentSchemaUpdate(-1)}, nil
+}
+
+// summary is the snapshot's summary: what the specification names, and the
+// load's receipt and state.
+func (j *loading) summary(parent *table.Snapshot, c *changes, a *attempt) *table.Summary {
+	p := totals(parent, c)
+	window, _ := j.owned.window.MarshalText()
+	set := func(k, v string) {
+		if v != "" {
+			p[k] = v
+		}
+	}
+	set(keyLoad, j.load.Name)
+	set(keyWindow, string(window))
+	set(keyScope, j.owned.scopeText())
+	set(keyMode, "replace")
+	set(keyRows, strconv.FormatInt(a.rows.Written, 10))
+	set(keyRun, j.Run)
+	set(keySource, sourceText(j.origin))
+	set(keyVersion, j.Version)
+	set(keyCoverage, a.state.coverage.String())
+	set(keyWatermark, shortTime(a.state.watermark))
+	return &table.Summary{Operation: operation(c), Properties: p}
+}
+
+// operation tells the truth about what a snapshot does. One that changes only
+// the load's state is an empty append.
+func operation(c *changes) table.Operation {
+	switch {
+	case len(c.removed) == 0:
+		return table.OpAppend
+	case len(c.added) == 0:
+		return table.OpDelete
+	}
+	return table.OpOverwrite
+}
+
+// totals counts what a snapshot changes. The running totals are kept only
+// where the parent has them.
+func totals(parent *table.Snapshot, c *changes) iceberg.Properties {
+	var files, rows, size [2]int64
+	partitions := map[string]bool{}
+	for _, df := range c.added {
+		files[0]++
+		rows[0] += df.Count()
+		size[0] += df.FileSizeBytes()
+		partitions[fmt.Sprint(df.SpecID(), df.Partition())] = true
+	}
+	for _, e := range c.removed {
+		files[1]++
+		rows[1] += e.DataFile().Count()
+		size[1] += e.DataFile().FileSizeBytes()
+		partitions[fmt.Sprint(e.DataFile().SpecID(), e.DataFile().Partition())] = true
+	}
+	p := iceberg.Properties{"changed-partition-count": strconv.Itoa(len(partitions))}
+	put := func(key string, n int64) {
+		if n != 0 {
+			p[key] = strconv.FormatInt(n, 10)
+		}
+	}
+	put("added-data-files", files[0])
+	put("deleted-data-files", files[1])
+	put("added-records", rows[0])
+	put("deleted-records", rows[1])
+	put("added-files-size", size[0])
+	put("removed-files-size", size[1])
+	total := func(key string, change int64) {
+		before, ok := int64(0), parent == nil
+		if parent != nil {
+			n, err := strconv.ParseInt(summaryOf(parent)[key], 10, 64)
+			before, ok = n, err == nil
+		}
+		if ok {
+			p[key] = strconv.FormatInt(before+change, 10)
+		}
+	}
+	total("total-data-files", files[0]-files[1])
+	total("total-records", rows[0]-rows[1])
+	total("total-files-size", size[0]-size[1])
+	total("total-delete-files", 0)
+	total("total-position-deletes", 0)
+	total("total-equality-deletes", 0)
+	return p
+}

@@ -1,0 +1,226 @@
+package lake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
+)
+
+// The commit is one compare-and-swap in the catalog. After it, one of three
+// things is true, and which one is read from the table, never from an error:
+//
+//	landed    a snapshot of this load is in the table
+//	conflict  the head has moved and no snapshot of this load is there
+//	open      the head has not moved, so the call failed before it took effect,
+//	          or is still on its way
+//
+// After a conflict the loop goes round: the fence, a new survey of the new
+// head, a new attempt. Source files are staged once; derived files are made
+// again only where what they were made from changed. Open is sent again. Only
+// where the table cannot be read is the outcome unknown: then every file is
+// kept, and running the load again is safe, for whether or not the lost commit
+// landed, the next run replaces the same rows.
+//
+// This is the only loop that tries again. iceberg-go's own replay stays off,
+// whatever the table's properties say, since this package calls CommitTable
+// itself: a replayed swap would use a stale list of files, and clean up after
+// an attempt that had landed (pitfall L8).
+
+// landing is how a load landed.
+type landing struct {
+	*attempt
+	attempts         int
+	metadataLocation string
+}
+
+const (
+	// readsAfterError is how often the table is read again after an answer was
+	// lost, before the outcome is called unknown.
+	readsAfterError = 6
+	// openAttempts is how often in a row a commit may fail without the head
+	// having moved.
+	openAttempts = 5
+	firstPause   = 20 * time.Millisecond
+	longestPause = 2 * time.Second
+)
+
+// commit publishes the staged files. After an error the table is as it was,
+// unless the error is ErrUnknown; files that a late commit could still name
+// are kept.
+func (j *loading) commit(ctx context.Context, staged []iceberg.DataFile) (*landing, error) {
+	c := &committing{loading: j, made: map[string]derived{}}
+	var previous error
+	for n := 1; n <= j.Attempts; n++ {
+		out := &landing{attempts: n}
+		j.Trace.attempt(n, previous)
+		head, err := c.head(ctx)
+		if err != nil {
+			return out, c.giveUp(ctx, err)
+		}
+		if a := c.landed(head); a != nil {
+			return c.finish(ctx, a, n, head.MetadataLocation()), nil
+		}
+		if err := j.fence(head); err != nil {
+			return out, c.giveUp(ctx, err)
+		}
+		a, err := j.attemptOn(ctx, head, staged, c.made)
+		if err != nil {
+			return out, c.giveUp(ctx, err)
+		}
+		location, err := c.send(ctx, a)
+		if err == nil {
+			return c.finish(ctx, a, n, location), nil
+		}
+		previous = err
+		if again := c.pause(ctx, head, n); again != nil {
+			return out, c.giveUp(ctx, errors.Join(again, err))
+		}
+	}
+	return &landing{attempts: j.Attempts}, c.giveUp(ctx, fmt.Errorf("%d attempts to commit are spent: %w: %w", j.Attempts, previous, ErrTemporary))
+}
+
+// committing is the commit of one load under way.
+type committing struct {
+	*loading
+	made map[string]derived
+	// sent are the attempts that were given to the catalog and not answered
+	// with success.
+	sent []*attempt
+	// open counts the failures in a row without the head having moved.
+	open int
+}
+
+// head reads the table. Before anything was sent a table that cannot be read
+// is only temporary; afterwards the outcome is unknown, and it is read with
+// patience, also when the caller has given up.
+func (c *committing) head(ctx context.Context) (*table.Table, error) {
+	if len(c.sent) > 0 {
+		ctx = context.WithoutCancel(ctx)
+	}
+	var err error
+	for i := range readsAfterError {
+		if i > 0 {
+			if len(c.sent) == 0 {
+				break
+			}
+			sleep(ctx, pauseAfter(i))
+		}
+		var t *table.Table
+		t, err = c.loadTable(ctx)
+		switch {
+		case err == nil:
+			return t, nil
+		case errors.Is(err, ErrNoTable) && c.creates:
+			return c.planned, nil
+		case errors.Is(err, ErrNoTable), ctx.Err() != nil:
+			return nil, err
+		}
+	}
+	if len(c.sent) > 0 {
+		return nil, fmt.Errorf("the commit was sent and the table cannot be read: %w: %w", err, ErrUnknown)
+	}
+	return nil, fmt.Errorf("read the table: %w: %w", err, ErrTemporary)
+}
+
+// landed returns the attempt whose snapshot is in the table.
+func (c *committing) landed(head *table.Table) *attempt {
+	if head == c.planned && c.creates {
+		return nil
+	}
+	for _, a := range c.sent {
+		if head.Metadata().SnapshotByID(a.id) != nil {
+			return a
+		}
+	}
+	return nil
+}
+
+// send gives an attempt to the catalog. From here on a cancelled caller waits:
+// the swap is short, and its outcome must be known.
+func (c *committing) send(ctx context.Context, a *attempt) (location string, err error) {
+	if err := context.Cause(ctx); err != nil {
+		return "", err
+	}
+	c.sent = append(c.sent, a)
+	return within(context.WithoutCancel(ctx), c.Timeout, func(ctx context.Context) (string, error) {
+		_, location, err := c.Catalog.CommitTable(ctx, c.load.Table, a.requires, a.updates)
+		return location, err
+	})
+}
+
+// pause waits before the next attempt, longer after each. It returns an error
+// where there must be no next one.
+func (c *committing) pause(ctx context.Context, was *table.Table, n int) error {
+	if len(c.sent) == 0 {
+		return context.Cause(ctx)
+	}
+	head, err := c.head(ctx)
+	if err != nil {
+		return err
+	}
+	if c.landed(head) != nil {
+		return nil // the next turn finds it
+	}
+	if c.moved(was, head) {
+		c.open = 0
+	} else if c.open++; c.open >= openAttempts {
+		return fmt.Errorf("the catalog does not take the commit: %w", ErrTemporary)
+	}
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	sleep(ctx, pauseAfter(n))
+	return context.Cause(ctx)
+}
+
+// moved reports whether the branch's tip is another one: then no attempt that
+// was sent on the old one can land any more.
+func (c *committing) moved(was, is *table.Table) bool {
+	a, b := c.headOf(was), c.headOf(is)
+	moved := (was == c.planned && c.creates) != (is == c.planned && c.creates)
+	return moved || (a == nil) != (b == nil) || (a != nil && a.SnapshotID != b.SnapshotID)
+}
+
+// giveUp ends a load that did not land. Its files go, unless a commit that was
+// sent could still name them.
+func (c *committing) giveUp(ctx context.Context, err error) error {
+	if errors.Is(err, ErrUnknown) || c.open > 0 {
+		return err
+	}
+	c.discard(ctx, nil)
+	return err
+}
+
+// finish removes what no snapshot names of a load that landed: survivors and
+// manifests of attempts that were lost. Nothing here can fail the load.
+func (c *committing) finish(ctx context.Context, a *attempt, n int, location string) *landing {
+	out := &landing{attempt: a, attempts: n, metadataLocation: location}
+	if c.open > 0 {
+		return out // an attempt may still be on its way to the catalog
+	}
+	keep := map[string]bool{}
+	for _, path := range append(a.objects, a.used...) {
+		keep[path] = true
+	}
+	c.discard(ctx, keep)
+	return out
+}
+
+func pauseAfter(n int) time.Duration {
+	d := min(firstPause<<min(n, 10), longestPause)
+	return d/2 + rand.N(d/2)
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+	case <-t.C:
+	}
+}

@@ -1,0 +1,244 @@
+package lake
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"strconv"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/parquet/compress"
+	"github.com/apache/arrow-go/v18/parquet/metadata"
+	"github.com/apache/iceberg-go"
+	iceio "github.com/apache/iceberg-go/io"
+	"github.com/apache/iceberg-go/table"
+)
+
+// dataWriter writes the data files of one partition, one after another: a file
+// ends when it has reached the target size.
+type dataWriter struct {
+	layout    *layout
+	io        iceio.WriteFileIO
+	partition *partition
+	name      func() string
+	procs     int
+	target    int64 // compressed bytes
+	done      func(stagedFile)
+
+	begun int
+	path  string
+	sink  *countingWriter
+	file  *parquetFile
+	nans  map[int]int64
+}
+
+func (w *dataWriter) write(ctx context.Context, rows []arrow.RecordBatch) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	if w.file == nil {
+		if err := w.begin(); err != nil {
+			return err
+		}
+	}
+	for _, r := range rows {
+		countNaNs(w.layout.schema, r, w.nans)
+	}
+	if err := w.file.write(ctx, rows, w.procs); err != nil {
+		return fmt.Errorf("write %s: %w", w.path, err)
+	}
+	if w.sink.n+w.file.unfinished() >= w.target {
+		return w.close()
+	}
+	return nil
+}
+
+func (w *dataWriter) begin() error {
+	c, err := pageCodec(w.layout.properties)
+	if err != nil {
+		return err
+	}
+	w.path = w.name()
+	out, err := w.io.Create(w.path)
+	if err != nil {
+		return fmt.Errorf("create %s: %w", w.path, err)
+	}
+	w.sink = &countingWriter{to: out}
+	if w.file, err = newParquetFile(w.sink, w.layout.arrow, c); err != nil {
+		return fmt.Errorf("begin %s: %w", w.path, err)
+	}
+	w.nans = map[int]int64{}
+	w.begun++
+	return nil
+}
+
+func (w *dataWriter) unfinished() int64 {
+	if w.file == nil {
+		return 0
+	}
+	return w.file.unfinished()
+}
+
+func (w *dataWriter) endRowGroup() error {
+	if w.file == nil {
+		return nil
+	}
+	if err := w.file.endRowGroup(); err != nil {
+		return fmt.Errorf("write %s: %w", w.path, err)
+	}
+	return nil
+}
+
+// close completes the open file, if there is one, and hands it over.
+func (w *dataWriter) close() error {
+	if w.file == nil {
+		return nil
+	}
+	footer, err := w.file.close()
+	if err != nil {
+		return fmt.Errorf("complete %s: %w", w.path, err)
+	}
+	w.file = nil
+	if err := w.sink.to.Close(); err != nil {
+		return fmt.Errorf("complete %s: %w", w.path, err)
+	}
+	df, err := w.dataFile(footer)
+	if err != nil {
+		return fmt.Errorf("describe %s: %w", w.path, err)
+	}
+	w.done(stagedFile{file: df, order: w.partition.order, part: w.begun})
+	return nil
+}
+
+// abort gives the open file up. The context that its store was opened with
+// must be cancelled first: closing a live upload would complete it.
+func (w *dataWriter) abort() {
+	if w.file != nil {
+		w.file = nil
+		w.sink.to.Close()
+	}
+}
+
+// dataFile describes the file as a manifest does. NaN counts are added: the
+// library leaves them out (pitfall L13), and an older engine then takes the
+// bounds for the whole truth (case 102).
+func (w *dataWriter) dataFile(footer *metadata.FileMetaData) (iceberg.DataFile, error) {
+	df, err := table.DataFileFromMetadata(table.DataFileArgs{
+		Schema: w.layout.schema, Spec: w.layout.spec, Format: iceberg.ParquetFile, Metadata: footer,
+		FilePath: w.path, FileSize: w.sink.n, Content: iceberg.EntryContentData,
+		PartitionValues: w.partition.values, SortOrderID: w.layout.sortOrder,
+		Properties: w.layout.properties, FormatVersion: 2,
+	})
+	if err != nil {
+		return nil, err
+	}
+	b, err := iceberg.NewDataFileBuilder(w.layout.spec, iceberg.EntryContentData, w.path, iceberg.ParquetFile,
+		w.partition.values, logicalTypes(w.layout), nil, df.Count(), df.FileSizeBytes())
+	if err != nil {
+		return nil, err
+	}
+	nans := map[int]int64{}
+	for id, n := range w.nans {
+		if _, counted := df.ValueCounts()[id]; counted {
+			nans[id] = n
+		}
+	}
+	b.ColumnSizes(df.ColumnSizes()).ValueCounts(df.ValueCounts()).NullValueCounts(df.NullValueCounts()).
+		NaNValueCounts(nans).LowerBoundValues(df.LowerBoundValues()).UpperBoundValues(df.UpperBoundValues()).
+		SplitOffsets(df.SplitOffsets())
+	if w.layout.sortOrder != 0 {
+		b.SortOrderID(w.layout.sortOrder)
+	}
+	return b.Build(), nil
+}
+
+// logicalTypes names the Avro logical types of partition values, by field id.
+func logicalTypes(l *layout) map[int]string {
+	out := map[int]string{}
+	for _, f := range l.spec.Fields() {
+		source, ok := l.schema.FindFieldByID(f.SourceID())
+		if !ok {
+			continue
+		}
+		switch f.Transform.ResultType(source.Type).(type) {
+		case iceberg.DateType:
+			out[f.FieldID] = "date"
+		case iceberg.TimeType:
+			out[f.FieldID] = "time-micros"
+		case iceberg.TimestampType, iceberg.TimestampTzType:
+			out[f.FieldID] = "timestamp-micros"
+		case iceberg.DecimalType:
+			out[f.FieldID] = "decimal"
+		case iceberg.UUIDType:
+			out[f.FieldID] = "uuid"
+		}
+	}
+	return out
+}
+
+// countNaNs adds the NaN values of top-level float columns.
+func countNaNs(sc *iceberg.Schema, rec arrow.RecordBatch, nans map[int]int64) {
+	for i, f := range sc.Fields() {
+		switch a := rec.Column(i).(type) {
+		case *array.Float64:
+			nans[f.ID] += nanCount(a, a.Float64Values())
+		case *array.Float32:
+			nans[f.ID] += nanCount(a, a.Float32Values())
+		}
+	}
+}
+
+func nanCount[T float32 | float64](a arrow.Array, values []T) (n int64) {
+	for i, v := range values {
+		if math.IsNaN(float64(v)) && a.IsValid(i) {
+			n++
+		}
+	}
+	return n
+}
+
+// pageCodec reads the table's compression settings.
+func pageCodec(p iceberg.Properties) (codec, error) {
+	name := p.Get(table.ParquetCompressionKey, "zstd")
+	level, err := strconv.Atoi(p.Get(table.ParquetCompressionLevelKey, "1"))
+	if err != nil {
+		return codec{}, fmt.Errorf("table property %s=%q is not a number: %w", table.ParquetCompressionLevelKey, p[table.ParquetCompressionLevelKey], ErrUsage)
+	}
+	kinds := map[string]compress.Compression{
+		"zstd": compress.Codecs.Zstd, "snappy": compress.Codecs.Snappy, "gzip": compress.Codecs.Gzip,
+		"lz4": compress.Codecs.Lz4Raw, "uncompressed": compress.Codecs.Uncompressed,
+	}
+	kind, ok := kinds[name]
+	if !ok {
+		return codec{}, fmt.Errorf("table property %s=%q is not zstd, snappy, gzip, lz4 or uncompressed: %w", table.ParquetCompressionKey, name, ErrUsage)
+	}
+	return codec{kind, level}, nil
+}
+
+// exactBounds are the table's properties with full metrics for the time and
+// scope columns, whatever the table says: later loads tell files apart by them.
+func (o *owned) exactBounds(p iceberg.Properties) iceberg.Properties {
+	out := maps.Clone(p)
+	if out == nil {
+		out = iceberg.Properties{}
+	}
+	out[table.MetricsModeColumnConfPrefix+"."+o.time.Name] = "full"
+	for _, eq := range o.scope {
+		out[table.MetricsModeColumnConfPrefix+"."+eq.field.Name] = "full"
+	}
+	return out
+}
+
+// countingWriter counts the bytes that went to a file.
+type countingWriter struct {
+	to iceio.FileWriter
+	n  int64
+}
+
+func (c *countingWriter) Write(p []byte) (int, error) {
+	n, err := c.to.Write(p)
+	c.n += int64(n)
+	return n, err
+}

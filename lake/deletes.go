@@ -1,0 +1,77 @@
+package lake
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
+)
+
+// deleteIndex holds the delete files of a snapshot that may apply to the files
+// of a window. Which ones apply to a data file is decided by the rules of the
+// specification's scan planning, never by the library's scan with a filter: it
+// prunes delete files by that filter too, and a deleted row that survives the
+// window would come back (pitfall L18).
+type deleteIndex struct {
+	meta    table.Metadata
+	entries []iceberg.ManifestEntry
+}
+
+// applying returns the deletes that apply to a data file, equality deletes
+// apart from position deletes.
+func (x *deleteIndex) applying(data iceberg.ManifestEntry) (positions, equalities []iceberg.DataFile) {
+	for _, d := range x.entries {
+		switch d.DataFile().ContentType() {
+		case iceberg.EntryContentPosDeletes:
+			if d.SequenceNum() >= data.SequenceNum() && x.sameScope(d.DataFile(), data.DataFile()) && refersTo(d.DataFile(), data.DataFile().FilePath()) {
+				positions = append(positions, d.DataFile())
+			}
+		case iceberg.EntryContentEqDeletes:
+			if d.SequenceNum() > data.SequenceNum() && (x.global(d.DataFile()) || x.sameScope(d.DataFile(), data.DataFile())) {
+				equalities = append(equalities, d.DataFile())
+			}
+		}
+	}
+	byPath := func(a, b iceberg.DataFile) int { return strings.Compare(a.FilePath(), b.FilePath()) }
+	slices.SortFunc(positions, byPath)
+	slices.SortFunc(equalities, byPath)
+	return positions, equalities
+}
+
+// global reports whether an equality delete was written under an unpartitioned
+// spec, and so applies to all partitions.
+func (x *deleteIndex) global(d iceberg.DataFile) bool {
+	spec := x.meta.PartitionSpecByID(int(d.SpecID()))
+	return spec != nil && spec.IsUnpartitioned()
+}
+
+// sameScope reports whether two files have the same spec and partition values.
+func (x *deleteIndex) sameScope(a, b iceberg.DataFile) bool {
+	if a.SpecID() != b.SpecID() {
+		return false
+	}
+	spec := x.meta.PartitionSpecByID(int(a.SpecID()))
+	if spec == nil {
+		return true // cannot tell: better one delete too many than a row revived
+	}
+	for _, f := range spec.Fields() {
+		source, ok := x.meta.CurrentSchema().FindFieldByID(f.SourceID())
+		if !ok {
+			continue
+		}
+		t := f.Transform.ResultType(source.Type)
+		va, okA := partitionBytes(t, a.Partition()[f.FieldID])
+		vb, okB := partitionBytes(t, b.Partition()[f.FieldID])
+		if okA && okB && ((va == nil) != (vb == nil) || !bytes.Equal(va, vb)) {
+			return false
+		}
+	}
+	return true
+}
+
+func refersTo(d iceberg.DataFile, path string) bool {
+	ref := d.ReferencedDataFile()
+	return ref == nil || *ref == path
+}

@@ -1,0 +1,94 @@
+package lake_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/calve-data/calve/lake"
+	"github.com/calve-data/calve/testenv"
+)
+
+// TestEveryStepFails makes every effect of a load go wrong, one run each: each
+// call to the object store and the catalog fails, hangs, or succeeds with its
+// answer lost, and the load is stopped there. One plain re-run later the table
+// must equal the one of a single clean load, with every live file there.
+func TestEveryStepFails(t *testing.T) {
+	t.Parallel()
+	before := []testenv.Event{
+		event(1, "2026-05-03T23:00:00Z", 1), event(2, "2026-05-04T09:00:00Z", 2), event(3, "2026-05-04T10:30:00Z", 3), event(4, "2026-05-05T00:00:00Z", 4),
+	}
+	for name, tc := range map[string]struct {
+		first  bool
+		window string
+		rows   []testenv.Event
+	}{
+		"replace a whole partition":       {window: "2026-05-04", rows: []testenv.Event{event(5, "2026-05-04T05:00:00Z", 5)}},
+		"replace an hour, with survivors": {window: "2026-05-04T10", rows: []testenv.Event{event(5, "2026-05-04T10:45:00Z", 5)}},
+		"first load":                      {first: true, window: "2026-05-04", rows: []testenv.Event{event(5, "2026-05-04T05:00:00Z", 5)}},
+		"clear":                           {window: "2026-05-04"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			steps := 0
+			for _, fault := range []testenv.Fault{testenv.Fail, testenv.Hang, testenv.LostAnswer} {
+				for at := 0; ; at++ {
+					e := newEvents(t, "step")
+					e.load.OnEmpty = lake.ClearEmpty
+					if !tc.first {
+						for _, day := range []string{"2026-05-03", "2026-05-04", "2026-05-05"} {
+							e.replace(day, before...)
+						}
+					}
+					if !e.faultAt(at, fault, tc.window, tc.rows) {
+						e.model.Replace(window(t, tc.window), "", tc.rows...)
+						break
+					}
+					steps++
+					e.rerun(tc.window, tc.rows)
+				}
+			}
+			t.Logf("%d steps", steps)
+			if steps < 15 {
+				t.Errorf("%d steps, want more: are the effects seen?", steps)
+			}
+		})
+	}
+}
+
+// faultAt runs a load whose effect number at goes wrong and says whether it
+// had that many effects.
+func (e *events) faultAt(at int, fault testenv.Fault, text string, rows []testenv.Event) bool {
+	e.tb.Helper()
+	ctx, stop := context.WithCancelCause(e.tb.Context())
+	defer stop(nil)
+	in := testenv.NewInjector(at, fault)
+	in.StopAfter = true
+	in.Until(ctx)
+	if fault == testenv.Hang {
+		in.OnFire = func() { stop(errors.New("killed")) }
+	}
+	// The deadline of calls is what ends a call that hangs past the load.
+	l := &lake.Loader{Catalog: in.Catalog(e.cat), Timeout: 100 * time.Millisecond}
+	if fault != testenv.Hang {
+		l.Timeout = 10 * time.Second
+	}
+	r, err := l.Load(ctx, e.load, source(e.tb, rows...), window(e.tb, text))
+	if err == nil {
+		e.check.Loaded(r)
+	} else if e.tell() > 0 && lake.Untouched(err) && fault != testenv.LostAnswer {
+		e.tb.Errorf("effect %d, %s: %v says that the table is untouched, and it is not", at, fault, err)
+	}
+	return in.Fired()
+}
+
+func (e *events) rerun(text string, rows []testenv.Event) {
+	e.tb.Helper()
+	r, err := (&lake.Loader{Catalog: e.cat}).Load(e.tb.Context(), e.load, source(e.tb, rows...), window(e.tb, text))
+	if err != nil {
+		e.tb.Fatalf("re-run: %v", err)
+	}
+	e.check.Loaded(r)
+	e.model.Replace(window(e.tb, text), "", rows...)
+}

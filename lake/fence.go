@@ -1,0 +1,135 @@
+package lake
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
+)
+
+// fence looks at the snapshots that came between base and head. It stands
+// before every attempt, the first too: a run that read for an hour would
+// otherwise overwrite what another run loaded meanwhile, and its swap would
+// succeed.
+//
+// A load of an overlapping window with an intersecting scope means that this
+// one is superseded. Foreign appends, deletes and compactions are no obstacle:
+// the attempt plans anew on the head. Where the walk from head does not arrive
+// at base, history was changed under the load, and nothing can be said.
+func (j *loading) fence(head *table.Table) error {
+	between, whole := j.between(head)
+	if !whole {
+		return fmt.Errorf("the branch's history no longer holds snapshot %s, on which the load began (rolled back or expired): %w", j.baseName(), ErrTemporary)
+	}
+	for _, s := range between {
+		other, window, ok := overlapping(summaryOf(&s), j.owned)
+		if ok {
+			return fmt.Errorf("load %q committed %s as snapshot %d since this one began: %w", other, window, s.SnapshotID, ErrSuperseded)
+		}
+	}
+	return j.sameTable(head)
+}
+
+// between lists the snapshots after base up to head; all of them where there
+// is no base.
+func (j *loading) between(head *table.Table) (snapshots []table.Snapshot, whole bool) {
+	tip := j.headOf(head)
+	if tip == nil {
+		return nil, j.base == nil
+	}
+	lookup := head.Metadata().SnapshotByID
+	if j.base == nil {
+		return table.AncestorsOfChecked(tip.SnapshotID, lookup)
+	}
+	return table.AncestorsBetween(tip.SnapshotID, j.base.SnapshotID, lookup)
+}
+
+func (j *loading) baseName() string {
+	if j.base == nil {
+		return "(none)"
+	}
+	return fmt.Sprint(j.base.SnapshotID)
+}
+
+// overlapping reports whether a snapshot's summary is of a load whose rows
+// meet those of o. A window that cannot be read is taken to overlap.
+func overlapping(p iceberg.Properties, o *owned) (load string, window Window, yes bool) {
+	load = p[keyLoad]
+	if load == "" || p[keyWindow] == "" {
+		return load, window, false
+	}
+	if scopesDisjoint(p[keyScope], o.scopeText()) {
+		return load, window, false
+	}
+	if err := window.UnmarshalText([]byte(p[keyWindow])); err != nil {
+		return load, window, true
+	}
+	return load, window, window.Overlaps(o.window)
+}
+
+// scopesDisjoint reports whether two scopes name one column with two values,
+// so that no row is in both.
+func scopesDisjoint(a, b string) bool {
+	values := map[string]string{}
+	for _, kv := range strings.Split(a, "&") {
+		if k, v, ok := strings.Cut(kv, "="); ok {
+			values[k] = v
+		}
+	}
+	for _, kv := range strings.Split(b, "&") {
+		k, v, ok := strings.Cut(kv, "=")
+		if other, both := values[k]; ok && both && other != v {
+			return true
+		}
+	}
+	return false
+}
+
+// sameTable checks that the files staged for the planned table fit the table
+// as it is now.
+func (j *loading) sameTable(head *table.Table) error {
+	if head == j.planned {
+		return nil
+	}
+	was, is := j.planned.Metadata(), head.Metadata()
+	if err := supported(is); err != nil {
+		return err
+	}
+	if !j.creates && was.TableUUID() != is.TableUUID() {
+		return fmt.Errorf("the table was dropped and made anew under the load: %w", ErrTemporary)
+	}
+	staged := j.planned.Spec()
+	if spec := is.PartitionSpecByID(staged.ID()); spec == nil || !spec.Equals(staged) {
+		return fmt.Errorf("the table is partitioned otherwise than when the load began: %w", ErrTemporary)
+	}
+	if j.fit.evolved && (was.CurrentSchema().ID != is.CurrentSchema().ID || was.LastColumnID() != is.LastColumnID()) {
+		return fmt.Errorf("the table's columns changed while the load was adding some: %w", ErrTemporary)
+	}
+	if why := misfit(was.CurrentSchema(), is.CurrentSchema()); why != "" {
+		return fmt.Errorf("the table's columns changed under the load: %s: %w", why, ErrTemporary)
+	}
+	return nil
+}
+
+// misfit says why files written for one schema are wrong for a later one; ""
+// where they are right: columns may have been renamed, or optional ones added.
+func misfit(was, is *iceberg.Schema) string {
+	for _, f := range was.Fields() {
+		now, ok := is.FindFieldByID(f.ID)
+		switch {
+		case !ok:
+			return fmt.Sprintf("column %q was dropped", f.Name)
+		case !now.Type.Equals(f.Type):
+			return fmt.Sprintf("column %q was %s and is %s", f.Name, f.Type, now.Type)
+		case now.Required && !f.Required:
+			return fmt.Sprintf("column %q is required now", f.Name)
+		}
+	}
+	for _, f := range is.Fields() {
+		if _, ok := was.FindFieldByID(f.ID); !ok && f.Required {
+			return fmt.Sprintf("the required column %q was added", f.Name)
+		}
+	}
+	return ""
+}

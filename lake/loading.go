@@ -1,0 +1,246 @@
+package lake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
+)
+
+// loading is one load under way: what was planned, and what it has written.
+type loading struct {
+	Loader
+	load  Load
+	input Input
+	// planned is the table as the plan found it, a draft where it did not exist.
+	planned *table.Table
+	creates bool
+	base    *table.Snapshot // the branch's head at plan; nil where there is none
+	fit     *fit
+	owned   *owned
+	origin  Origin
+
+	nonce    string
+	files    atomic.Int64 // numbers the objects of this load
+	mu       sync.Mutex
+	written  map[string]bool // objects begun by this load, until they are removed
+	progress Progress
+}
+
+// prepare plans a load: it fixes the base before the source is opened, pins
+// the source, and matches source and table. It writes nothing.
+func (l *Loader) prepare(ctx context.Context, load Load, src Source, w Window) (*loading, error) {
+	j := &loading{Loader: l.withDefaults(), load: load.withDefaults(), written: map[string]bool{}}
+	if err := j.load.validate(); err != nil {
+		return j, err
+	}
+	if err := w.validate(); err != nil {
+		return j, err
+	}
+	j.nonce = fmt.Sprintf("%016x", uint64(j.NewID()))
+	if err := j.findTable(ctx); err != nil {
+		return j, err
+	}
+	var err error
+	if !j.creates {
+		if j.owned, err = newOwned(j.load, w, j.planned.Schema()); err != nil {
+			return j, err
+		}
+		w = j.owned.window
+	}
+	if j.input, err = src.Pin(ctx, w); err != nil {
+		return j, err
+	}
+	if j.origin = j.input.Origin(); j.origin.Files == 0 {
+		return j, j.noFile()
+	}
+	if j.creates {
+		err = j.designTable(ctx, w)
+	} else {
+		err = j.fitTable(ctx, w)
+	}
+	if err != nil {
+		return j, err
+	}
+	return j, j.checkColumns()
+}
+
+// findTable loads the table and fixes the base.
+func (j *loading) findTable(ctx context.Context) error {
+	t, err := j.loadTable(ctx)
+	if errors.Is(err, ErrNoTable) {
+		j.creates = true
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := supported(t.Metadata()); err != nil {
+		return err
+	}
+	j.planned = t
+	j.base = t.Metadata().SnapshotByName(j.load.Branch)
+	if j.base == nil && j.load.Branch != table.MainBranch {
+		return fmt.Errorf("the table has no branch %q: %w", j.load.Branch, ErrUsage)
+	}
+	return nil
+}
+
+// supported refuses tables that are not written here.
+func supported(meta table.Metadata) error {
+	if v := meta.Version(); v != 2 {
+		return fmt.Errorf("the table has Iceberg format version %d; only version 2 is written: %w", v, ErrRefused)
+	}
+	for range meta.EncryptionKeys() {
+		return fmt.Errorf("the table is encrypted, which is not written here: %w", ErrRefused)
+	}
+	return nil
+}
+
+func (j *loading) loadTable(ctx context.Context) (*table.Table, error) {
+	return within(ctx, j.Timeout, func(ctx context.Context) (*table.Table, error) {
+		return j.Catalog.LoadTable(ctx, j.load.Table)
+	})
+}
+
+// noFile is what it means that the source matched no file: never that a window
+// is empty.
+func (j *loading) noFile() error {
+	if j.load.OnEmpty == SkipEmpty {
+		return fmt.Errorf("the source matched no file: %w", ErrSkipped)
+	}
+	return fmt.Errorf("the source matched no file, and a missing file never means an empty window: %w", ErrRefused)
+}
+
+// designTable drafts a table that does not exist yet from the source.
+func (j *loading) designTable(ctx context.Context, w Window) (err error) {
+	if j.load.Branch != table.MainBranch {
+		return fmt.Errorf("a new table begins on branch main, not %q: %w", j.load.Branch, ErrUsage)
+	}
+	if j.fit, err = fitNew(ctx, j.input); err != nil {
+		return err
+	}
+	j.Trace.inferred(j.fit.decided)
+	if j.owned, err = newOwned(j.load, w, j.fit.schema); err != nil {
+		return err
+	}
+	exprs := j.load.PartitionBy
+	if exprs == nil {
+		exprs = []string{"day(" + j.owned.time.Name + ")"}
+	}
+	spec, err := partitionSpec(j.fit.schema, exprs)
+	if err != nil {
+		return err
+	}
+	j.planned, err = within(ctx, j.Timeout, func(ctx context.Context) (*table.Table, error) {
+		return j.Catalog.Draft(ctx, j.load.Table, j.fit.schema, &spec, j.newProperties())
+	})
+	if err != nil {
+		return err
+	}
+	return j.fit.rebind(j.planned.Schema())
+}
+
+// newProperties are the properties of a new table: what is sane for one that
+// is written again and again, and bounds by which later loads tell files apart.
+func (j *loading) newProperties() iceberg.Properties {
+	p := iceberg.Properties{
+		table.ParquetCompressionKey:               "zstd",
+		table.WriteTargetFileSizeBytesKey:         "536870912",
+		table.MetadataDeleteAfterCommitEnabledKey: "true",
+		table.MetadataPreviousVersionsMaxKey:      "100",
+		table.CommitNumRetriesKey:                 "0", // the one retry loop is calve's own
+	}
+	for k, v := range j.owned.exactBounds(nil) {
+		p[k] = v
+	}
+	for k, v := range j.load.Properties {
+		p[k] = v
+	}
+	return p
+}
+
+func (j *loading) fitTable(ctx context.Context, w Window) (err error) {
+	meta := j.planned.Metadata()
+	if err := samePartitioning(meta.CurrentSchema(), meta.PartitionSpec(), j.load.PartitionBy); err != nil {
+		return err
+	}
+	if j.fit, err = fitTable(ctx, j.input, meta, j.load.Schema); err != nil {
+		return err
+	}
+	j.Trace.inferred(j.fit.decided)
+	j.owned, err = newOwned(j.load, w, j.fit.schema)
+	return err
+}
+
+// checkColumns refuses a source that cannot say which rows are its own.
+func (j *loading) checkColumns() error {
+	if j.fit.sourceName(j.owned.timeID) == "" {
+		return fmt.Errorf("the source has no column %q, which the window is on: %w", j.owned.time.Name, ErrSchema)
+	}
+	for _, eq := range j.owned.scope {
+		if j.fit.sourceName(eq.field.ID) == "" {
+			return fmt.Errorf("the source has no column %q, which the scope is on: %w", eq.field.Name, ErrSchema)
+		}
+	}
+	_, err := newPartitioner(j.fit.schema, j.planned.Spec())
+	return err
+}
+
+// dataName names a new data file: the folder is for people, the name tells
+// calve's files from other writers'.
+func (j *loading) dataName(locations table.LocationProvider, p *partition) string {
+	name := fmt.Sprintf("calve-%s-%s-%d.parquet", j.load.Name, j.nonce, j.files.Add(1))
+	if p.path != "" {
+		name = p.path + "/" + name
+	}
+	return j.note(locations.NewDataLocation(name))
+}
+
+// metaName names a new metadata object.
+func (j *loading) metaName(locations table.LocationProvider, kind string) string {
+	return j.note(locations.NewMetadataLocation(fmt.Sprintf("%scalve-%s-%s-%d.avro", kind, j.load.Name, j.nonce, j.files.Add(1))))
+}
+
+// note records an object before it is written, so that discarding knows it.
+func (j *loading) note(path string) string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.written[path] = true
+	return path
+}
+
+func (j *loading) advance(change func(*Progress)) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	change(&j.progress)
+	j.Trace.progress(j.progress)
+}
+
+// layout is how the load's files are written into a table.
+func (j *loading) layout(t *table.Table, f *fit) *layout {
+	return &layout{
+		schema: f.schema, arrow: f.arrow, spec: t.Spec(), sortOrder: 0,
+		properties: j.owned.exactBounds(t.Properties()),
+	}
+}
+
+// sourceText describes the source in a snapshot's summary, in at most 2 KiB.
+func sourceText(o Origin) string {
+	text := fmt.Sprintf("%s, %d files", o.Kind, o.Files)
+	if o.Fingerprint != "" {
+		text += ", sha256:" + o.Fingerprint
+	}
+	for _, n := range o.Names {
+		if len(text)+len(n) > 2000 {
+			break
+		}
+		text += ", " + n
+	}
+	return strings.ToValidUTF8(text, "?")
+}

@@ -1,0 +1,168 @@
+package lake
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
+	"golang.org/x/sync/errgroup"
+)
+
+// manifestReaders is how many manifests are read at the same time.
+const manifestReaders = 8
+
+// survey is what a snapshot holds of a window: the manifests that may list
+// files of it, opened and classified.
+type survey struct {
+	manifests []iceberg.ManifestFile // all, in the list's order
+	opened    map[string][]iceberg.ManifestEntry
+	inside    []iceberg.ManifestEntry
+	straddles []iceberg.ManifestEntry
+	deletes   *deleteIndex
+}
+
+// surveyWindow reads the manifest list of a snapshot and those manifests that
+// cannot be skipped by their partition summaries. Delete manifests are read
+// only if a data file is touched.
+func (j *loading) surveyWindow(ctx context.Context, s *store, meta table.Metadata, snap *table.Snapshot) (*survey, error) {
+	v := &survey{opened: map[string][]iceberg.ManifestEntry{}, deletes: &deleteIndex{meta: meta}}
+	if snap == nil {
+		return v, nil
+	}
+	var err error
+	if v.manifests, err = snap.Manifests(s); err != nil {
+		return nil, fmt.Errorf("read the manifest list: %w", err)
+	}
+	data, err := j.openManifests(ctx, s, meta, v, iceberg.ManifestContentData)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range data {
+		spec := meta.PartitionSpecByID(int(e.DataFile().SpecID()))
+		if spec == nil {
+			return nil, fmt.Errorf("%s was written under partition spec %d, which the table does not have: %w", e.DataFile().FilePath(), e.DataFile().SpecID(), ErrRefused)
+		}
+		switch j.owned.side(*spec, e.DataFile()) {
+		case inside:
+			v.inside = append(v.inside, e)
+		case straddling:
+			v.straddles = append(v.straddles, e)
+		}
+	}
+	if len(v.inside)+len(v.straddles) > 0 {
+		v.deletes.entries, err = j.openManifests(ctx, s, meta, v, iceberg.ManifestContentDeletes)
+	}
+	return v, err
+}
+
+// openManifests reads the manifests of one content that may hold files of the
+// window and returns their live entries in the list's order.
+func (j *loading) openManifests(ctx context.Context, s *store, meta table.Metadata, v *survey, content iceberg.ManifestContent) ([]iceberg.ManifestEntry, error) {
+	var wanted []iceberg.ManifestFile
+	for _, m := range v.manifests {
+		if m.ManifestContent() != content || !live(m) {
+			continue
+		}
+		if spec := meta.PartitionSpecByID(int(m.PartitionSpecID())); spec == nil || j.owned.manifestMayHold(*spec, m.Partitions()) {
+			wanted = append(wanted, m)
+		}
+	}
+	read := make([][]iceberg.ManifestEntry, len(wanted))
+	group, _ := errgroup.WithContext(ctx)
+	group.SetLimit(manifestReaders)
+	for i, m := range wanted {
+		group.Go(func() error {
+			for e, err := range m.Entries(s, true) {
+				if err != nil {
+					return fmt.Errorf("read manifest %s: %w", m.FilePath(), err)
+				}
+				read[i] = append(read[i], e)
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	var all []iceberg.ManifestEntry
+	for i, m := range wanted {
+		v.opened[m.FilePath()] = read[i]
+		all = append(all, read[i]...)
+	}
+	return all, nil
+}
+
+// live reports whether a manifest lists any file that is there: one that only
+// lists deleted files is history, and is dropped by the next snapshot.
+func live(m iceberg.ManifestFile) bool { return m.HasAddedFiles() || m.HasExistingFiles() }
+
+// manifest is a manifest to be written.
+type manifest struct {
+	spec     iceberg.PartitionSpec
+	added    []iceberg.DataFile
+	existing []iceberg.ManifestEntry
+	deleted  []iceberg.ManifestEntry
+}
+
+// write encodes the manifest, stores it and returns its entry for the list.
+func (m manifest) write(s *store, path string, sc *iceberg.Schema, snapshotID int64) (iceberg.ManifestFile, error) {
+	var buf bytes.Buffer
+	w, err := iceberg.NewManifestWriter(2, &buf, m.spec, sc, snapshotID, iceberg.WithManifestWriterContent(iceberg.ManifestContentData))
+	if err != nil {
+		return nil, err
+	}
+	for _, df := range m.added {
+		// The sequence number is inherited, so the manifest serves another attempt.
+		if err := w.Add(iceberg.NewManifestEntry(iceberg.EntryStatusADDED, &snapshotID, nil, nil, df)); err != nil {
+			return nil, fmt.Errorf("list %s: %w", df.FilePath(), err)
+		}
+	}
+	for _, e := range m.existing {
+		if err := w.Existing(e); err != nil {
+			return nil, fmt.Errorf("keep %s: %w", e.DataFile().FilePath(), err)
+		}
+	}
+	for _, e := range m.deleted {
+		if err := w.Delete(e); err != nil {
+			return nil, fmt.Errorf("remove %s: %w", e.DataFile().FilePath(), err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	mf, err := w.ToManifestFile(path, int64(buf.Len()), iceberg.WithManifestFileContent(iceberg.ManifestContentData))
+	if err != nil {
+		return nil, err
+	}
+	if err := s.write(path, buf.Bytes()); err != nil {
+		return nil, err
+	}
+	return mendSummaries(mf, snapshotID), nil
+}
+
+// mendSummaries gives partition summaries the empty bounds that iceberg-go
+// turns into nulls (pitfall L2): a null bound of a field with values hides the
+// whole manifest from Spark, Trino and PyIceberg.
+func mendSummaries(mf iceberg.ManifestFile, snapshotID int64) iceberg.ManifestFile {
+	parts := mf.Partitions()
+	mended := false
+	for i := range parts {
+		for _, bound := range []*[]byte{parts[i].LowerBound, parts[i].UpperBound} {
+			if bound != nil && *bound == nil {
+				*bound = []byte{}
+				mended = true
+			}
+		}
+	}
+	if !mended {
+		return mf
+	}
+	return iceberg.NewManifestFile(mf.Version(), mf.FilePath(), mf.Length(), mf.PartitionSpecID(), snapshotID).
+		Content(mf.ManifestContent()).SequenceNum(mf.SequenceNum(), mf.MinSequenceNum()).
+		AddedFiles(mf.AddedDataFiles()).AddedRows(mf.AddedRows()).
+		ExistingFiles(mf.ExistingDataFiles()).ExistingRows(mf.ExistingRows()).
+		DeletedFiles(mf.DeletedDataFiles()).DeletedRows(mf.DeletedRows()).
+		KeyMetadata(mf.KeyMetadata()).Partitions(parts).Build()
+}

@@ -1,0 +1,122 @@
+package lake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/compute"
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
+)
+
+// derived is what became of one straddling file: its rows outside the window,
+// as new files. It depends on the file and on the deletes that apply to it,
+// and is made again when either changes.
+type derived struct {
+	files []iceberg.DataFile
+	// owned is the number of live rows that were in the window.
+	owned int64
+}
+
+// derivedKey names what a derived file was made from.
+func derivedKey(data iceberg.DataFile, positions, equalities []iceberg.DataFile, specID int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d\n%s", specID, data.FilePath())
+	for _, d := range append(append([]iceberg.DataFile{}, positions...), equalities...) {
+		b.WriteString("\n" + d.FilePath())
+	}
+	return b.String()
+}
+
+// survive rewrites a straddling file without the window's rows. All deletes
+// that apply are applied, and the library gets no row filter: it would drop the
+// rows whose time is NULL, and row groups that hold NaN (pitfalls L3, L4, L15).
+func (j *loading) survive(ctx context.Context, head *table.Table, entry iceberg.ManifestEntry, positions, equalities []iceberg.DataFile) (derived, error) {
+	sequence := entry.SequenceNum()
+	task := table.FileScanTask{
+		File: entry.DataFile(), Length: entry.DataFile().FileSizeBytes(),
+		DeleteFiles: positions, EqualityDeleteFiles: equalities, DataSequenceNumber: &sequence,
+	}
+	_, batches, err := head.Scan(table.WithMaxConcurrency(1)).ReadTasks(ctx, []table.FileScanTask{task})
+	if err != nil {
+		return derived{}, fmt.Errorf("read %s: %w", entry.DataFile().FilePath(), err)
+	}
+	current := &fit{schema: head.Schema()}
+	if err := current.rebind(head.Schema()); err != nil {
+		return derived{}, err
+	}
+	var out derived
+	kept := j.surviving(ctx, current, batches, &out.owned)
+	if out.files, err = j.stageInto(ctx, head, current, kept, func(iceberg.DataFile) {}); err != nil {
+		return derived{}, fmt.Errorf("rewrite %s: %w", entry.DataFile().FilePath(), err)
+	}
+	return out, nil
+}
+
+// surviving yields the rows that are not owned and counts those that are.
+func (j *loading) surviving(ctx context.Context, f *fit, batches iter.Seq2[arrow.RecordBatch, error], count *int64) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		for rec, err := range batches {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			kept, err := j.notOwned(ctx, f, rec)
+			n := rec.NumRows()
+			rec.Release()
+			if err == nil {
+				*count += n - kept.NumRows()
+				if kept.NumRows() == 0 {
+					kept.Release()
+					continue
+				}
+			}
+			if !yield(kept, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func (j *loading) notOwned(ctx context.Context, f *fit, rec arrow.RecordBatch) (arrow.RecordBatch, error) {
+	rec, err := conform(ctx, rec, f.arrow)
+	if err != nil {
+		return nil, err
+	}
+	defer rec.Release()
+	mask := j.owned.rows(f.schema, rec)
+	if mask == nil {
+		return rec.NewSlice(0, 0), nil
+	}
+	for i := range mask {
+		mask[i] = !mask[i]
+	}
+	return keepRows(ctx, rec, mask)
+}
+
+// conform gives a batch that the library read the exact types of the table.
+// The caller releases the result.
+func conform(ctx context.Context, rec arrow.RecordBatch, sc *arrow.Schema) (arrow.RecordBatch, error) {
+	if int(rec.NumCols()) != sc.NumFields() {
+		return nil, errors.New("the scan returned other columns than the table has")
+	}
+	columns := make([]arrow.Array, rec.NumCols())
+	for i, c := range rec.Columns() {
+		columns[i] = c
+		if arrow.TypeEqual(c.DataType(), sc.Field(i).Type) {
+			continue
+		}
+		cast, err := compute.CastArray(ctx, c, compute.SafeCastOptions(sc.Field(i).Type))
+		if err != nil {
+			return nil, fmt.Errorf("column %q: %w", sc.Field(i).Name, err)
+		}
+		defer cast.Release()
+		columns[i] = cast
+	}
+	return array.NewRecordBatch(sc, columns, rec.NumRows()), nil
+}

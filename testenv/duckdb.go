@@ -1,0 +1,17 @@
+package testenv
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+// DuckDB answers a query on a table; {table} in it stands for the table as of
+// its metadata file. s3 is nil for a table in files. Cells are in the text form
+// of the package; rows come in the order of the query.
+func DuckDB(tb testing.TB, metadataLocation string, s3 *S3, query string) [][]string {
+	tb.Helper()
+	const script = "duckdb_query.py"
+	var rows [][]json.RawMessage
+	Python(tb).run(tb, script, map[string]any{"Metadata": metadataLocation, "S3": s3, "Query": query}, &rows)
+	return rowsText(tb, script, rows)
+}

@@ -1,0 +1,59 @@
+package testenv
+
+import (
+	"net/url"
+	"path/filepath"
+	"testing"
+
+	"github.com/apache/iceberg-go/table"
+
+	"github.com/calve-data/calve/catalog"
+)
+
+// Namespace exists in each catalog that the package makes.
+const Namespace = "test"
+
+// Ident is the identifier of a table in [Namespace].
+func Ident(name string) table.Identifier { return table.Identifier{Namespace, name} }
+
+// LocalCatalog is an Iceberg catalog in a SQLite file, as calve opens it.
+type LocalCatalog struct {
+	*catalog.Catalog
+	// DB is the file, Name the catalog's name in it, and Warehouse the location
+	// that tables are made under.
+	DB, Name, Warehouse string
+	// S3 is the store of the warehouse; nil where it is a folder.
+	S3 *S3
+}
+
+// Catalog returns a new catalog in SQLite with its tables in files, all in a
+// folder of the test.
+func Catalog(tb testing.TB) *LocalCatalog {
+	tb.Helper()
+	dir := tb.TempDir()
+	return newCatalog(tb, &LocalCatalog{DB: filepath.Join(dir, "catalog.db"), Warehouse: (&url.URL{Scheme: "file", Path: filepath.Join(dir, "warehouse")}).String()})
+}
+
+// CatalogOn returns a new catalog in SQLite with its tables in the bucket.
+func CatalogOn(tb testing.TB, s3 *S3) *LocalCatalog {
+	tb.Helper()
+	return newCatalog(tb, &LocalCatalog{DB: filepath.Join(tb.TempDir(), "catalog.db"), Warehouse: s3.URL("warehouse"), S3: s3})
+}
+
+func newCatalog(tb testing.TB, c *LocalCatalog) *LocalCatalog {
+	tb.Helper()
+	c.Name = "calve"
+	config := catalog.Config{Type: "sql", URI: "file:" + c.DB, Warehouse: c.Warehouse, Name: c.Name}
+	if c.S3 != nil {
+		config.Properties = c.S3.Properties()
+	}
+	var err error
+	if c.Catalog, err = catalog.Open(tb.Context(), config); err != nil {
+		tb.Fatalf("catalog in %s: %v", c.DB, err)
+	}
+	tb.Cleanup(func() { _ = c.Close() })
+	if err := c.CreateNamespace(tb.Context(), table.Identifier{Namespace}); err != nil {
+		tb.Fatalf("namespace %s: %v", Namespace, err)
+	}
+	return c
+}
