@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -192,5 +191,10 @@ func (in *csvInput) readBlocks(ctx context.Context, get func() (*block, bool), p
 
 // isNull reports whether text, without quotes, means NULL.
 func (o *CSVOptions) isNull(text []byte) bool {
-	return len(text) == 0 || slices.Contains(o.Null, string(text))
+	for _, word := range o.Null {
+		if string(text) == word {
+			return true
+		}
+	}
+	return len(text) == 0
 }
