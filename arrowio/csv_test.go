@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -314,10 +313,9 @@ func TestCSVAFileThatChangedIsAnError(t *testing.T) {
 	errorIsIn(t, err)
 }
 
-// In a synctest bubble a goroutine that outlives the test is a failure.
+// In a synctest bubble a goroutine that waits for ever is a failure.
 func TestCSVGoroutinesEndWhenTheConsumerStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		before := runtime.NumGoroutine()
 		mem := &recycler{}
 		in := sample().input(t, 64, CSVOptions{})
 		for stop := range 20 {
@@ -330,9 +328,6 @@ func TestCSVGoroutinesEndWhenTheConsumerStops(t *testing.T) {
 				if n++; n > stop {
 					break
 				}
-			}
-			if after := runtime.NumGoroutine(); after > before {
-				t.Fatalf("%d goroutines after the loop, %d before", after, before)
 			}
 		}
 		if mem.live != 0 {
