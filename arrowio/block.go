@@ -44,13 +44,8 @@ func (b *block) resize(size, keep int) {
 
 // lineAt returns the physical line of the byte at pos.
 func (b *block) lineAt(pos int) int64 {
-	return b.line + int64(bytes.Count(b.buf[:pos], newline))
+	return b.line + int64(bytes.Count(b.buf[:pos], []byte{'\n'}))
 }
-
-var (
-	newline = []byte{'\n'}
-	quote   = []byte{'"'}
-)
 
 // recordsEnd returns the end of the last whole record in b, whose first byte
 // begins a record, or 0 if no record ends in b.
@@ -60,13 +55,13 @@ var (
 // ends are wrong only after the record with that quote, which the parser
 // refuses before it sees them.
 func recordsEnd(b []byte) int {
-	odd := bytes.Count(b, quote)&1 == 1
+	odd := bytes.Count(b, []byte{'"'})&1 == 1
 	for end := len(b); ; {
 		i := bytes.LastIndexByte(b[:end], '\n')
 		if i < 0 {
 			return 0
 		}
-		if bytes.Count(b[i:end], quote)&1 == 1 {
+		if bytes.Count(b[i:end], []byte{'"'})&1 == 1 {
 			odd = !odd
 		}
 		if !odd {
@@ -87,7 +82,7 @@ func firstRecordEnd(b []byte) int {
 		}
 		line := b[pos : pos+i]
 		pos += i + 1
-		if bytes.Count(line, quote)&1 == 1 {
+		if bytes.Count(line, []byte{'"'})&1 == 1 {
 			odd = !odd
 		}
 		blank = blank && len(bytes.TrimSuffix(line, []byte{'\r'})) == 0

@@ -72,13 +72,13 @@ func (r *blockReader) parseHeader(b []byte, end int) error {
 	if pos == end {
 		return inputErrorf("%s has no header line", r.file)
 	}
-	line := 1 + int64(bytes.Count(b[:pos], newline))
+	line := 1 + int64(bytes.Count(b[:pos], []byte{'\n'}))
 	names, err := headerNames(b[:end], pos, r.delim)
 	if err != nil {
 		return inputErrorf("%s line %d: %v", r.file, line, err)
 	}
 	r.header = &header{file: r.file, names: names}
-	r.line = 1 + int64(bytes.Count(b[:end], newline))
+	r.line = 1 + int64(bytes.Count(b[:end], []byte{'\n'}))
 	// What was read beyond the header is read again, so that the blocks are cut
 	// as if the file began here.
 	rest := io.Reader(bytes.NewReader(b[end:]))

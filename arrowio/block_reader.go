@@ -103,7 +103,7 @@ func (r *blockReader) emit(b *block, n, end int) error {
 	b.n = end
 	b.header = r.header
 	b.line = r.line
-	b.lines = bytes.Count(b.buf[:end], newline)
+	b.lines = bytes.Count(b.buf[:end], []byte{'\n'})
 	r.line += int64(b.lines)
 	return nil
 }
@@ -115,7 +115,7 @@ func (r *blockReader) tooLong(b []byte) error {
 	for pos := 0; pos < len(b); {
 		f, err := s.field(b, pos)
 		if err != nil && !errors.Is(err, errOpenQuote) {
-			return inputErrorf("%s line %d: %v", r.file, r.line+int64(bytes.Count(b[:pos], newline)), err)
+			return inputErrorf("%s line %d: %v", r.file, r.line+int64(bytes.Count(b[:pos], []byte{'\n'})), err)
 		}
 		if err != nil {
 			break

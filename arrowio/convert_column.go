@@ -60,7 +60,8 @@ func (c *column) grow(rows int) {
 		c.offsetBytes = c.mem.Allocate(4 * (rows + 1))
 		c.offsets = arrow.Int32Traits.CastFromBytes(c.offsetBytes)
 		c.offsets[0] = 0
-		c.text = c.mem.Allocate(16*rows + blockSlack)[:0]
+		// Room for most columns of codes and names, so that they need not grow.
+		c.text = c.mem.Allocate(24*rows + blockSlack)[:0]
 	case kindBool:
 		c.values = c.mem.Allocate((rows + 7) / 8)
 		clear(c.values)

@@ -17,8 +17,8 @@ func fastDecimal(b []byte, pos int, precision, scale int32) (v int64, end int, o
 	if whole == 0 || fraction > int(scale) || whole+int(scale) > 18 {
 		return 0, 0, false
 	}
-	v *= pow10[int(scale)-fraction]
-	if v >= pow10[min(precision, 18)] {
+	v *= pow10(int(scale) - fraction)
+	if v >= pow10(int(min(precision, 18))) {
 		return 0, 0, false
 	}
 	if neg {

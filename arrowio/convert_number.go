@@ -5,13 +5,12 @@ import (
 	"errors"
 	"math/bits"
 	"strconv"
+
+	"github.com/apache/arrow-go/v18/arrow/decimal128"
 )
 
-// pow10 holds the powers of ten that an int64 can hold.
-var pow10 = [19]int64{
-	1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9,
-	1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
-}
+// pow10 returns 10^n for n of 0 to 18.
+func pow10(n int) int64 { return int64(decimal128.GetScaleMultiplier(n).LowBits()) }
 
 // fastInt reads an integer of at most 18 digits at b[pos:].
 func fastInt(b []byte, pos int) (v int64, end int, ok bool) {
@@ -78,7 +77,7 @@ func fastFloat(b []byte, pos int) (v float64, end int, ok bool) {
 	if whole == 0 || whole+fraction > 15 {
 		return 0, 0, false
 	}
-	v = float64(u) / float64(pow10[fraction])
+	v = float64(u) / float64(pow10(fraction))
 	if neg {
 		v = -v
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -162,22 +161,28 @@ func (in *csvInput) readFile(ctx context.Context, f lake.File, read func(*blockR
 
 // readBlocks reads the blocks of all files in order; see [blockWork].
 func (in *csvInput) readBlocks(ctx context.Context, get func() (*block, bool), put func(*block) bool) error {
-	for _, f := range in.files {
-		err := in.readFile(ctx, f, func(r *blockReader) error {
-			for {
-				b, ok := get()
-				if !ok {
-					return context.Cause(ctx)
-				}
-				if more, err := r.next(b); err != nil || !more {
-					return err
-				}
-				if !put(b) {
+	// The block that a file's end left empty is the next file's: there are only
+	// so many.
+	var b *block
+	blocksOf := func(r *blockReader) error {
+		for {
+			if b == nil {
+				var ok bool
+				if b, ok = get(); !ok {
 					return context.Cause(ctx)
 				}
 			}
-		})
-		if err != nil {
+			if more, err := r.next(b); err != nil || !more {
+				return err
+			}
+			if !put(b) {
+				return context.Cause(ctx)
+			}
+			b = nil
+		}
+	}
+	for _, f := range in.files {
+		if err := in.readFile(ctx, f, blocksOf); err != nil {
 			return err
 		}
 	}
@@ -186,5 +191,10 @@ func (in *csvInput) readBlocks(ctx context.Context, get func() (*block, bool), p
 
 // isNull reports whether text, without quotes, means NULL.
 func (o *CSVOptions) isNull(text []byte) bool {
-	return len(text) == 0 || slices.Contains(o.Null, string(text))
+	for _, word := range o.Null {
+		if string(text) == word {
+			return true
+		}
+	}
+	return len(text) == 0
 }

@@ -63,9 +63,9 @@ func (p *csvParser) afterBlank(pos int) int {
 // record parses the record at pos into row. With an error it returns the
 // number of the field.
 func (p *csvParser) record(b []byte, pos, row int) (field, next int, err error) {
-	last := len(p.columns) - 1
+	last, delim := len(p.columns)-1, p.opt.Delimiter
 	for i, c := range p.columns {
-		end := p.opt.Delimiter
+		end := delim
 		if i == last {
 			end = '\n'
 		}
@@ -141,7 +141,9 @@ func (p *csvParser) explain(pos int, err error) error {
 	switch {
 	case scanErr != nil:
 		return inputErrorf("%s, field %d: %v", line, fields+1, scanErr)
-	case fields != len(p.columns):
+	case fields < len(p.columns):
+		return inputErrorf("%s: the record ends after %d of %d fields", line, fields, len(p.columns))
+	case fields > len(p.columns):
 		return inputErrorf("%s: the record has %d fields, and the header has %d", line, fields, len(p.columns))
 	}
 	return err

@@ -110,5 +110,5 @@ func TestInferOverFiles(t *testing.T) {
 
 func TestInferRefusesWhatReadRefuses(t *testing.T) {
 	_, err := one("a,b\n1,2\n1\n").input(t, 0, CSVOptions{}).Infer(t.Context(), []string{"a"})
-	wantError(t, err, "a.csv line 3: the record has 1 fields, and the header has 2")
+	wantError(t, err, "a.csv line 3: the record ends after 1 of 2 fields")
 }
