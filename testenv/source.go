@@ -5,8 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"hash"
 	"iter"
-	"strings"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -56,10 +56,29 @@ func (in *input) Origin() lake.Origin {
 	for i := range min(o.Files, 3) {
 		o.Names = append(o.Names, fileName(i))
 	}
-	rows := strings.Join(Text(in.Batches...), "\n")
-	sum := sha256.Sum256([]byte(rows))
-	o.Fingerprint, o.Bytes = hex.EncodeToString(sum[:8]), int64(len(rows))
+	sum := sha256.New()
+	for _, b := range in.Batches {
+		for _, c := range b.Columns() {
+			o.Bytes += hashData(sum, c.Data())
+		}
+	}
+	o.Fingerprint = hex.EncodeToString(sum.Sum(nil)[:8])
 	return o
+}
+
+// hashData hashes an array's buffers and returns their size.
+func hashData(sum hash.Hash, d arrow.ArrayData) (size int64) {
+	fmt.Fprint(sum, d.Len(), d.Offset())
+	for _, b := range d.Buffers() {
+		if b != nil {
+			sum.Write(b.Bytes())
+			size += int64(b.Len())
+		}
+	}
+	for _, child := range d.Children() {
+		size += hashData(sum, child)
+	}
+	return size
 }
 
 func fileName(i int) string { return fmt.Sprintf("memory-%d", i) }
