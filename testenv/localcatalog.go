@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"path/filepath"
 	"testing"
 
@@ -15,7 +16,6 @@ import (
 	iceio "github.com/apache/iceberg-go/io"
 	_ "github.com/apache/iceberg-go/io/gocloud/s3" // file systems of s3:// locations
 	"github.com/apache/iceberg-go/table"
-	"github.com/google/uuid"
 	_ "modernc.org/sqlite" // the SQLite driver
 
 	"github.com/calve-data/calve/lake"
@@ -97,7 +97,7 @@ func (c *LocalCatalog) Draft(ctx context.Context, id table.Identifier, schema *i
 	if !exists {
 		return nil, fmt.Errorf("draft %v: %w", id, lake.ErrNoNamespace)
 	}
-	location := fmt.Sprintf("%s/%s.db/%s-%s", c.Warehouse, catalog.NamespaceFromIdent(id)[0], catalog.TableNameFromIdent(id), uuid.NewString()[:8])
+	location := fmt.Sprintf("%s/%s.db/%s-%08x", c.Warehouse, catalog.NamespaceFromIdent(id)[0], catalog.TableNameFromIdent(id), rand.Uint32())
 	meta, err := table.NewMetadata(schema, spec, table.UnsortedSortOrder, location, properties)
 	if err != nil {
 		return nil, fmt.Errorf("draft %v: %w", id, err)
