@@ -132,7 +132,7 @@ func again(t *testing.T, b *iceberg.DataFileBuilder, df iceberg.DataFile, tuple 
 }
 
 // iceberg-go's own writer leaves out the bounds of a summary for an empty
-// string (pitfall L2): engines then skip the manifest, and its rows are gone
+// string: engines then skip the manifest, and its rows are gone
 // from a filtered read. When this fails a new version has mended it, and the
 // rebuilding of summaries in lake can go.
 func TestAuditFindsSummaryWithoutBounds(t *testing.T) {
@@ -257,5 +257,37 @@ func TestCheckCountsSnapshotsOfLoads(t *testing.T) {
 		if got := r.ends(); got != c.want {
 			t.Errorf("%s: Check finds %d, want %d: %v", name, got, c.want, r.errors)
 		}
+	}
+}
+
+func TestLiteralsCompare(t *testing.T) {
+	t.Parallel()
+	type uuid [16]byte // as google/uuid has it
+	for _, c := range []struct {
+		a, b any
+		want int
+	}{
+		{int32(1), int32(2), -1},
+		{"b", "a", 1},
+		{[]byte{1}, []byte{1, 0}, -1},
+		{iceberg.Date(3), iceberg.Date(3), 0},
+		{uuid{1}, uuid{2}, -1},
+		{false, true, -1},
+	} {
+		a, ok1 := literalOf(c.a)
+		b, ok2 := literalOf(c.b)
+		if !ok1 || !ok2 {
+			t.Errorf("%v or %v is no literal", c.a, c.b)
+			continue
+		}
+		if got, ok := compareLiterals(a, b); !ok || got != c.want {
+			t.Errorf("compareLiterals(%v, %v) = %d, %v, want %d", a, b, got, ok, c.want)
+		}
+	}
+	if _, ok := compareLiterals(iceberg.NewLiteral("a"), iceberg.NewLiteral(int32(1))); ok {
+		t.Error("a string compares with an int")
+	}
+	if _, ok := literalOf([3]byte{}); ok {
+		t.Error("three bytes are a literal")
 	}
 }

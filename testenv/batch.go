@@ -2,7 +2,6 @@ package testenv
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,7 +37,7 @@ func Batch(tb testing.TB, mem memory.Allocator, schema *arrow.Schema, rows ...Ro
 	if err != nil {
 		tb.Fatalf("batch: %v", err)
 	}
-	b, _, err := array.RecordFromJSON(mem, schema, strings.NewReader(string(text)), array.WithUseNumber())
+	b, _, err := array.RecordFromJSON(mem, schema, strings.NewReader(string(text)))
 	if err != nil {
 		tb.Fatalf("batch: %v", err)
 	}
@@ -71,10 +70,4 @@ func Instant(tb testing.TB, text string) time.Time {
 		tb.Fatal(err)
 	}
 	return at.UTC()
-}
-
-// sameRows reports whether both hold the same rows, in any order.
-func sameRows(a, b []string) bool {
-	a, b = slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b))
-	return slices.Equal(a, b)
 }

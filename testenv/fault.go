@@ -14,12 +14,12 @@ import (
 type Fault int
 
 const (
-	// Fail: the call has no effect and returns an error.
+	// Fail is a call that has no effect and returns an error.
 	Fail Fault = iota
-	// Hang: the call blocks until its context, or that of [Injector.Until], is
+	// Hang is a call that blocks until its context, or that of [Injector.Until], is
 	// done; then it returns an error and has had no effect.
 	Hang
-	// LostAnswer: the call takes effect and then returns an error.
+	// LostAnswer is a call that takes effect and then returns an error.
 	LostAnswer
 )
 
@@ -57,12 +57,12 @@ type Injector struct {
 	kinds   map[string]string
 	fired   bool
 	dead    bool
-	until   context.Context //nolint:containedctx // the load's context stands for the load: io.IO's calls carry none
+	until   context.Context // the load's; io.IO's calls carry none
 }
 
 // NewInjector lets the effect number at go wrong; -1: none, only write down.
 func NewInjector(at int, f Fault) *Injector {
-	return &Injector{at: at, fault: f, kinds: map[string]string{}, until: context.Background()}
+	return &Injector{at: at, fault: f, kinds: map[string]string{}, until: context.Background()} //nolint:forbidigo // until the test names the load's context
 }
 
 // Until names the load's context: a call without a context of its own that

@@ -148,8 +148,13 @@ func TestFaultyStore(t *testing.T) {
 	t.Parallel()
 	// The order of the effects of store.
 	for at, c := range []struct{ effect, kind string }{
-		{"write", "write manifest"}, {"read whole", "read object"}, {"read", "read object"},
-		{"create", "create data file"}, {"close", "close data file"}, {"list", "list object"}, {"remove", "remove manifest"},
+		{"write", "write manifest"},
+		{"read whole", "read object"},
+		{"read", "read object"},
+		{"create", "create data file"},
+		{"close", "close data file"},
+		{"list", "list object"},
+		{"remove", "remove manifest"},
 	} {
 		for _, fault := range []Fault{Fail, LostAnswer} {
 			dir := t.TempDir()

@@ -1,10 +1,12 @@
 package testenv
 
 import (
+	"bytes"
 	"fmt"
 	"iter"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -12,7 +14,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/extensions"
 	"github.com/apache/iceberg-go"
-	"github.com/google/uuid"
 )
 
 // literals yields the values of a column as Iceberg's literals of typ; nil for a
@@ -102,8 +103,6 @@ func literalOf(v any) (iceberg.Literal, bool) {
 		return iceberg.NewLiteral(v), true
 	case []byte:
 		return iceberg.NewLiteral(v), true
-	case uuid.UUID:
-		return iceberg.NewLiteral(v), true
 	case iceberg.Date:
 		return iceberg.NewLiteral(v), true
 	case iceberg.Time:
@@ -114,6 +113,10 @@ func literalOf(v any) (iceberg.Literal, bool) {
 		return iceberg.NewLiteral(v), true
 	case iceberg.Decimal:
 		return iceberg.NewLiteral(v), true
+	}
+	// A UUID, whose package is none that we name.
+	if u, to := reflect.ValueOf(v), reflect.TypeFor[iceberg.UUIDLiteral](); u.IsValid() && u.Kind() == reflect.Array && u.CanConvert(to) {
+		return u.Convert(to).Interface().(iceberg.UUIDLiteral), true
 	}
 	return nil, false
 }
@@ -141,7 +144,7 @@ func compareLiterals(a, b iceberg.Literal) (int, bool) {
 	for _, compare := range []func(a, b iceberg.Literal) (int, bool){
 		compareAs[bool], compareAs[int32], compareAs[int64], compareAs[float32], compareAs[float64],
 		compareAs[iceberg.Date], compareAs[iceberg.Time], compareAs[iceberg.Timestamp], compareAs[iceberg.TimestampNano],
-		compareAs[string], compareAs[[]byte], compareAs[uuid.UUID], compareAs[iceberg.Decimal],
+		compareAs[string], compareAs[[]byte], compareAs[iceberg.Decimal], compareUUIDs,
 	} {
 		if c, ok := compare(a, b); ok {
 			return c, true
@@ -160,6 +163,12 @@ func compareAs[T iceberg.LiteralType](a, b iceberg.Literal) (int, bool) {
 		return 0, false
 	}
 	return x.Comparator()(x.Value(), y.Value()), true
+}
+
+func compareUUIDs(a, b iceberg.Literal) (int, bool) {
+	x, ok1 := a.(iceberg.UUIDLiteral)
+	y, ok2 := b.(iceberg.UUIDLiteral)
+	return bytes.Compare(x[:], y[:]), ok1 && ok2
 }
 
 func isNaN(v any) bool {

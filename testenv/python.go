@@ -1,13 +1,18 @@
 package testenv
 
 import (
+	"bufio"
 	"bytes"
 	"embed"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -15,52 +20,136 @@ import (
 var scripts embed.FS
 
 // Interp is a Python with DuckDB and PyIceberg: engines that know nothing of
-// calve and give a second opinion on its tables.
+// calve and give a second opinion on its tables. All tests of the binary share
+// one process, which ends with it.
 type Interp struct {
 	// Path is the interpreter.
 	Path string
-	// Home is an empty folder that stands for the user's own, so that no
-	// configuration of this machine leaks into a test.
-	Home string
+
+	mu     sync.Mutex
+	in     io.WriteCloser // closed with the binary: then the process ends
+	out    *bufio.Reader
+	stderr *tail
 }
+
+//nolint:gochecknoglobals // one process for all tests of a binary: importing the engines takes seconds
+var thePython Interp
 
 // Python returns the interpreter that `make tools` sets up.
 func Python(tb testing.TB) *Interp {
 	tb.Helper()
 	path := filepath.Join(cacheDir(), "python", "bin", "python")
 	need(tb, "Python with DuckDB and PyIceberg", path)
-	return &Interp{Path: path, Home: tb.TempDir()}
+	thePython.mu.Lock()
+	defer thePython.mu.Unlock()
+	thePython.Path = path
+	return &thePython
 }
 
 // run gives in to a script as JSON and reads its answer into out.
 func (p *Interp) run(tb testing.TB, script string, in, out any) {
 	tb.Helper()
-	source, err := scripts.ReadFile("py/cells.py")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	body, err := scripts.ReadFile("py/" + script)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	question, err := json.Marshal(in)
-	if err != nil {
-		tb.Fatalf("question for %s: %v", script, err)
-	}
-	var stdout, stderr bytes.Buffer
-	cmd := exec.Command(p.Path, "-I", "-c", string(source)+string(body))
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(question), &stdout, &stderr
-	cmd.Env = p.environ()
-	if err := cmd.Run(); err != nil {
-		tb.Fatalf("%s: %v\n%s", script, err, stderr.Bytes())
-	}
-	if err := json.Unmarshal(stdout.Bytes(), out); err != nil {
-		tb.Fatalf("%s answered %q: %v\n%s", script, stdout.Bytes(), err, stderr.Bytes())
+	if err := p.ask(script, in, out); err != nil {
+		tb.Fatalf("%s: %v", script, err)
 	}
 }
 
-func (p *Interp) environ() []string {
-	env := []string{"HOME=" + p.Home, "PYICEBERG_HOME=" + p.Home, "TZ=UTC"}
+func (p *Interp) ask(script string, in, out any) error {
+	source, err := scripts.ReadFile("py/cells.py")
+	if err != nil {
+		return err
+	}
+	body, err := scripts.ReadFile("py/" + script)
+	if err != nil {
+		return err
+	}
+	question, err := json.Marshal([]any{string(source) + string(body), in})
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.start(); err != nil {
+		return err
+	}
+	if _, err := p.in.Write(append(question, '\n')); err != nil {
+		return p.broken(err)
+	}
+	line, err := p.out.ReadBytes('\n')
+	if err != nil {
+		return p.broken(err)
+	}
+	var reply [2]json.RawMessage
+	if err := json.Unmarshal(line, &reply); err != nil {
+		return fmt.Errorf("answer %.200q: %w", line, err)
+	}
+	var failure *string
+	if err := json.Unmarshal(reply[1], &failure); err != nil {
+		return err
+	}
+	if failure != nil {
+		return errors.New(*failure)
+	}
+	return json.Unmarshal(reply[0], out)
+}
+
+// start starts the process where none runs.
+func (p *Interp) start() error {
+	if p.in != nil {
+		return nil
+	}
+	worker, err := scripts.ReadFile("py/worker.py")
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(p.Path, "-I", "-c", string(worker))
+	p.stderr = &tail{}
+	cmd.Env, cmd.Stderr = environ(), p.stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	p.in, p.out = in, bufio.NewReader(out)
+	return nil
+}
+
+// broken gives up a process that does not answer; the next question starts another.
+func (p *Interp) broken(err error) error {
+	_ = p.in.Close()
+	p.in = nil
+	return fmt.Errorf("the interpreter ended: %w\n%s", err, p.stderr)
+}
+
+// tail keeps the end of what a process prints.
+type tail struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.buf.Write(b)
+	t.buf.Next(max(0, t.buf.Len()-4096))
+	return len(b), nil
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.buf.String()
+}
+
+// environ keeps the configuration of this machine out of the tests.
+func environ() []string {
+	env := []string{"HOME=/nonexistent", "PYICEBERG_HOME=/nonexistent", "AWS_CONFIG_FILE=/dev/null", "TZ=UTC"}
 	for _, v := range os.Environ() {
 		name, _, _ := strings.Cut(v, "=")
 		if name != "HOME" && name != "TZ" && !strings.HasPrefix(name, "PYICEBERG_") && !strings.HasPrefix(name, "AWS_") {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -15,7 +16,6 @@ import (
 	"github.com/apache/iceberg-go"
 	iceio "github.com/apache/iceberg-go/io"
 	"github.com/apache/iceberg-go/table"
-	"github.com/google/uuid"
 
 	"github.com/calve-data/calve/lake"
 )
@@ -172,7 +172,7 @@ func writeFile(tb testing.TB, t *table.Table, batch arrow.RecordBatch, args tabl
 	if err != nil {
 		tb.Fatal(err)
 	}
-	args.FilePath = loc.NewDataLocation(fmt.Sprintf("delete-%s.parquet", uuid.NewString()))
+	args.FilePath = loc.NewDataLocation(fmt.Sprintf("delete-%016x.parquet", rand.Uint64()))
 	if err := fs.(iceio.WriteFileIO).WriteFile(args.FilePath, buf.Bytes()); err != nil {
 		tb.Fatalf("write %s: %v", args.FilePath, err)
 	}

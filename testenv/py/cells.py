@@ -4,7 +4,6 @@
 import datetime
 import decimal
 import json
-import sys
 import uuid
 
 
@@ -34,10 +33,6 @@ def cell(v):
     return "v:" + str(v)
 
 
-def answer(v):
-    json.dump(v, sys.stdout, ensure_ascii=True)
-
-
 def s3_properties(s3):
     if not s3:
         return {}
@@ -47,6 +42,3 @@ def s3_properties(s3):
         "s3.secret-access-key": s3["SecretKey"],
         "s3.region": s3["Region"],
     }
-
-
-ask = json.load(sys.stdin)

@@ -1,0 +1,111 @@
+# `make` lists the targets. CI runs them one by one: see .ci/run.
+
+# Programs that tests and lint need, kept outside the tree and shared by all
+# clones. MinIO is AGPL and golangci-lint GPL: they are run, never linked, and
+# stand in no go.mod.
+CACHE         := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/calve
+MINIO_VERSION := v0.0.0-20260212201848-7aac2a2c5b7c
+MINIO         := $(CACHE)/bin/minio-20260212/minio
+LINT_VERSION  := 2.15.0
+LINT          := $(CACHE)/bin/golangci-lint-$(LINT_VERSION)/golangci-lint
+PYTHON        := $(CACHE)/python
+PYTHON_STAMP  := $(PYTHON)/requirements.txt
+REQUIREMENTS  := testenv/py/requirements.txt
+
+VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+FUZZTIME ?= 20s
+# The packages that start goroutines: only there can a race be.
+RACE     := $(addsuffix /...,$(addprefix ./,$(wildcard arrowio lake testenv)))
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: tools
+tools: $(MINIO) python $(LINT) ## build what tests and lint need, where it is missing
+
+# Built aside and moved in whole, so that an interrupted build leaves nothing,
+# and two builds at once do not meet.
+define install
+	@mkdir -p '$(dir $@)'
+	@dir=$$(mktemp -d) && echo "building $(1)" && \
+		GOFLAGS= CGO_ENABLED=0 GOBIN=$$dir go install -trimpath '$(1)' && \
+		mv -f "$$dir/$(notdir $@)" '$@' && rmdir "$$dir"
+endef
+
+$(MINIO):
+	$(call install,github.com/minio/minio@$(MINIO_VERSION))
+
+$(LINT):
+	$(call install,github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(LINT_VERSION))
+
+.PHONY: python
+python: # DuckDB and PyIceberg, made anew where the versions changed
+	@cmp -s $(REQUIREMENTS) '$(PYTHON_STAMP)' || { \
+		echo "installing $(REQUIREMENTS)" && \
+		{ [ -x '$(PYTHON)/bin/python' ] || python3 -m venv '$(PYTHON)'; } && \
+		'$(PYTHON)/bin/python' -m pip install --quiet --disable-pip-version-check -r $(REQUIREMENTS) && \
+		cp $(REQUIREMENTS) '$(PYTHON_STAMP)'; }
+
+.PHONY: build
+build: ## build bin/calve, one static file
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/calve ./cmd/calve
+
+.PHONY: fmt
+fmt: $(LINT) ## format all Go code
+	$(LINT) fmt
+
+.PHONY: fmt-check
+fmt-check: ## fail where gofmt would change something
+	@bad=$$(gofmt -l .); [ -z "$$bad" ] || { echo "not formatted (make fmt): $$bad" >&2; exit 1; }
+
+.PHONY: tidy-check
+tidy-check: ## fail where go mod tidy would change something
+	go mod tidy -diff
+
+.PHONY: vet
+vet: ## go vet
+	go vet ./...
+
+.PHONY: lint
+lint: $(LINT) ## golangci-lint, as .golangci.yml says
+	$(LINT) run ./...
+
+.PHONY: test
+test: $(MINIO) python ## all tests
+	go test -timeout 20m ./...
+
+.PHONY: test-race
+test-race: $(MINIO) python ## the tests of the packages that start goroutines, under the race detector
+	CGO_ENABLED=1 go test -race -timeout 30m $(RACE)
+
+.PHONY: fuzz
+fuzz: ## each fuzz target for FUZZTIME=20s
+	@grep -rlE '^func Fuzz' --include='*_test.go' . | while read -r file; do \
+		for name in $$(sed -nE 's/^func (Fuzz[A-Za-z0-9_]*)\(.*/\1/p' "$$file"); do \
+			echo "$$name in $$(dirname "$$file")"; \
+			go test -run '^$$' -fuzz "^$$name\$$" -fuzztime '$(FUZZTIME)' "$$(dirname "$$file")" </dev/null || exit 1; \
+		done || exit 1; \
+	done
+
+.PHONY: bench
+bench: ## all benchmarks, with their allocations
+	go test -run '^$$' -bench . -benchmem -timeout 60m ./...
+
+.PHONY: demo
+demo: build ## load three days, one of them again, one corrected: on the embedded catalog
+	bash cmd/calve/demo/demo.sh
+
+.PHONY: demo-minio
+demo-minio: build $(MINIO) ## the same on a MinIO of its own
+	MINIO='$(MINIO)' bash cmd/calve/demo/minio.sh --demo
+
+.PHONY: minio
+minio: $(MINIO) ## start a MinIO to play with, and print the calve.yaml for it
+	MINIO='$(MINIO)' bash cmd/calve/demo/minio.sh
+
+.PHONY: ci
+ci: ## what CI runs
+	.ci/run
