@@ -3,6 +3,7 @@ package arrowio
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -48,15 +49,14 @@ func (p *parquetInput) openGroup(ctx context.Context, f *footer, g int, r lake.R
 	if err != nil {
 		return nil, src.explain(err)
 	}
-	props := pqarrow.ArrowReadProperties{BatchSize: out.batch}
-	for _, field := range r.Schema.Fields() {
-		if leaf, ok := f.dictionaryLeaf(g, field); ok {
-			props.SetReadDict(leaf, true)
-		}
-	}
-	reader, err := pqarrow.NewFileReader(pq, props, p.cfg.Allocator)
+	reader, err := pqarrow.NewFileReader(pq, pqarrow.ArrowReadProperties{BatchSize: out.batch}, p.cfg.Allocator)
 	if err != nil {
 		return nil, src.explain(err)
+	}
+	for _, field := range r.Schema.Fields() {
+		if at := f.find(field.Name); at >= 0 && f.isText(at) && field.Type.ID() == arrow.STRING {
+			reader.Manifest.Fields[at].Field.Type = f.textType(g, at)
+		}
 	}
 	if err := out.openColumns(ctx, reader, g, r.Schema); err != nil {
 		return nil, src.explain(err)
@@ -197,38 +197,41 @@ func batchRows(f *footer, g int, r lake.Request) int64 {
 	return min(max(r.Memory/8/perRow, 64), maxBatch)
 }
 
-// dictionaryLeaf is the physical column of a text column whose values are all
-// in a dictionary in row group g: it is then kept as one. A writer that filled
-// a dictionary up goes on without it.
-func (f *footer) dictionaryLeaf(g int, field arrow.Field) (int, bool) {
-	at := f.find(field.Name)
-	if at < 0 || field.Type.ID() != arrow.STRING || len(f.leaves[at]) != 1 {
-		return 0, false
+// isText reports whether a column of the file is text, however the program that
+// wrote the file held it.
+func (f *footer) isText(at int) bool {
+	t := f.columns[at].Type
+	if d, ok := t.(*arrow.DictionaryType); ok {
+		t = d.ValueType
 	}
-	leaf := f.leaves[at][0]
-	chunk, err := f.meta.RowGroup(g).ColumnChunk(leaf)
-	if err != nil || !chunk.HasDictionaryPage() || chunk.Type() != parquet.Types.ByteArray || f.columns[at].Type.ID() != arrow.STRING && f.columns[at].Type.ID() != arrow.LARGE_STRING {
-		return 0, false
+	return t.ID() == arrow.STRING || t.ID() == arrow.LARGE_STRING
+}
+
+var textDictionary = &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.String}
+
+// textType is how a text column is decoded: as the dictionary that it is, if it
+// has one in row group g and the pages are not known to go on without it, as
+// those of a writer do that filled its dictionary up.
+func (f *footer) textType(g, at int) arrow.DataType {
+	chunk, err := f.meta.RowGroup(g).ColumnChunk(f.leaves[at][0])
+	if err != nil || !slices.ContainsFunc(chunk.Encodings(), isDictionary) || leavesDictionary(chunk.EncodingStats()) {
+		return arrow.BinaryTypes.String
 	}
-	return leaf, allDictionary(chunk.EncodingStats())
+	return textDictionary
+}
+
+func isDictionary(e parquet.Encoding) bool {
+	return e == parquet.Encodings.RLEDict || e == parquet.Encodings.PlainDict
 }
 
 // The kinds of pages, whose names in Parquet's format the library keeps.
 const (
-	parquetDataPage   = 0
-	parquetDataPageV2 = 3
+	dataPage   = 0
+	dataPageV2 = 3
 )
 
-func allDictionary(pages []metadata.PageEncodingStats) bool {
-	found := false
-	for _, page := range pages {
-		if page.PageType != parquetDataPage && page.PageType != parquetDataPageV2 {
-			continue
-		}
-		if page.Encoding != parquet.Encodings.RLEDict && page.Encoding != parquet.Encodings.PlainDict {
-			return false
-		}
-		found = true
-	}
-	return found
+func leavesDictionary(pages []metadata.PageEncodingStats) bool {
+	return slices.ContainsFunc(pages, func(p metadata.PageEncodingStats) bool {
+		return (p.PageType == dataPage || p.PageType == dataPageV2) && !isDictionary(p.Encoding)
+	})
 }
