@@ -12,7 +12,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
-	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/calve-data/calve/lake"
 )
@@ -226,7 +225,7 @@ func (r *s3Reader) Close() error {
 
 // status is the HTTP status of a failed request; 0 where no answer came.
 func status(err error) int {
-	var response *smithyhttp.ResponseError
+	var response interface{ HTTPStatusCode() int }
 	if errors.As(err, &response) {
 		return response.HTTPStatusCode()
 	}

@@ -292,3 +292,17 @@ func TestS3MissingBucket(t *testing.T) {
 		}
 	}
 }
+
+func TestS3NeedsARegion(t *testing.T) {
+	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_S3_ENDPOINT"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("AWS_CONFIG_FILE", "/dev/null")
+	files, err := NewFiles(S3{AccessKeyID: "k", SecretAccessKey: "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := files.List(t.Context(), "s3://b/*"); !errors.Is(err, lake.ErrUsage) || !strings.Contains(err.Error(), "catalog.s3.region") {
+		t.Errorf("List without a region: %v, want ErrUsage with catalog.s3.region", err)
+	}
+}
