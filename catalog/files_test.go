@@ -105,6 +105,8 @@ func exerciseList(t *testing.T, s fileStore) {
 		"l/*.csv{,.gz}":           {"l/[1].csv", "l/a.csv", "l/a.csv.gz", "l/b.csv"},
 		"l/o dd/a b#c%20d+é?.csv": {"l/o dd/a b#c%20d+é?.csv"},
 		"l/o dd/*%20*":            {"l/o dd/a b#c%20d+é?.csv"},
+		"l/*/.":                   nil,
+		"l/*/":                    nil,
 		"l/missing.csv":           nil,
 		"l/no/such/*.csv":         nil,
 	} {
