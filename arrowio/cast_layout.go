@@ -112,7 +112,9 @@ func copyBytes(arr arrow.Array, to arrow.DataType, at place) (arrow.Array, error
 			b.Append(value(i))
 		}
 	}
-	return b.NewArray(), nil
+	bytes := b.NewBinaryArray()
+	defer bytes.Release()
+	return array.MakeFromData(bytes.Data()), nil
 }
 
 func bytesOf(arr arrow.Array) func(int) []byte {

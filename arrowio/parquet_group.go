@@ -6,9 +6,7 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
-	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
-	"github.com/apache/arrow-go/v18/parquet/metadata"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
 	"golang.org/x/sync/errgroup"
 
@@ -48,15 +46,14 @@ func (p *parquetInput) openGroup(ctx context.Context, f *footer, g int, r lake.R
 	if err != nil {
 		return nil, src.explain(err)
 	}
-	props := pqarrow.ArrowReadProperties{BatchSize: out.batch}
-	for _, field := range r.Schema.Fields() {
-		if leaf, ok := f.dictionaryLeaf(g, field); ok {
-			props.SetReadDict(leaf, true)
-		}
-	}
-	reader, err := pqarrow.NewFileReader(pq, props, p.cfg.Allocator)
+	reader, err := pqarrow.NewFileReader(pq, pqarrow.ArrowReadProperties{BatchSize: out.batch}, p.cfg.Allocator)
 	if err != nil {
 		return nil, src.explain(err)
+	}
+	for _, field := range r.Schema.Fields() {
+		if at := f.find(field.Name); at >= 0 && f.isText(at) && field.Type.ID() == arrow.STRING {
+			reader.Manifest.Fields[at].Field.Type = f.textType(g, at)
+		}
 	}
 	if err := out.openColumns(ctx, reader, g, r.Schema); err != nil {
 		return nil, src.explain(err)
@@ -163,68 +160,4 @@ func (rg *rowGroup) close() error {
 		}
 	}
 	return rg.file.Close()
-}
-
-// weight is the size of the wanted columns of a row group, as stored and as
-// decoded.
-func (f *footer) weight(g int, want *arrow.Schema) (stored, decoded int64) {
-	meta := f.meta.RowGroup(g)
-	for _, field := range want.Fields() {
-		at := f.find(field.Name)
-		if at < 0 {
-			continue
-		}
-		for _, leaf := range f.leaves[at] {
-			if chunk, err := meta.ColumnChunk(leaf); err == nil {
-				stored += chunk.TotalCompressedSize()
-				decoded += chunk.TotalUncompressedSize()
-			}
-		}
-	}
-	return stored, decoded
-}
-
-// rowsPerBatch is batchRows, or fewer where rows are so long that it would take
-// more than an eighth of the memory.
-func rowsPerBatch(f *footer, g int, r lake.Request) int64 {
-	rows := max(f.meta.RowGroup(g).NumRows(), 1)
-	_, decoded := f.weight(g, r.Schema)
-	perRow := decoded/rows + 1
-	return min(max(r.Memory/8/perRow, 64), batchRows)
-}
-
-// dictionaryLeaf is the physical column of a text column whose values are all
-// in a dictionary in row group g: it is then kept as one. A writer that filled
-// a dictionary up goes on without it.
-func (f *footer) dictionaryLeaf(g int, field arrow.Field) (int, bool) {
-	at := f.find(field.Name)
-	if at < 0 || field.Type.ID() != arrow.STRING || len(f.leaves[at]) != 1 {
-		return 0, false
-	}
-	leaf := f.leaves[at][0]
-	chunk, err := f.meta.RowGroup(g).ColumnChunk(leaf)
-	if err != nil || !chunk.HasDictionaryPage() || chunk.Type() != parquet.Types.ByteArray || f.columns[at].Type.ID() != arrow.STRING && f.columns[at].Type.ID() != arrow.LARGE_STRING {
-		return 0, false
-	}
-	return leaf, allDictionary(chunk.EncodingStats())
-}
-
-// The kinds of pages, whose names in Parquet's format the library keeps.
-const (
-	parquetDataPage   = 0
-	parquetDataPageV2 = 3
-)
-
-func allDictionary(pages []metadata.PageEncodingStats) bool {
-	found := false
-	for _, page := range pages {
-		if page.PageType != parquetDataPage && page.PageType != parquetDataPageV2 {
-			continue
-		}
-		if page.Encoding != parquet.Encodings.RLEDict && page.Encoding != parquet.Encodings.PlainDict {
-			return false
-		}
-		found = true
-	}
-	return found
 }

@@ -27,9 +27,12 @@ type Config struct {
 	// Delimiter separates the fields of CSV: one character, or tab. Default: a
 	// comma, and a tab for .tsv.
 	Delimiter string
-	// Types declares columns' types. Default: as the file has them, and inferred
-	// from all values for CSV.
+	// Types declares columns' types, by the names that the files have. Default:
+	// as the file has them, and inferred from all values for CSV.
 	Types map[string]arrow.DataType
+	// Rename gives columns other names: from those in the files to those in the
+	// table.
+	Rename map[string]string
 	// Zone is the zone of times that carry none, in columns that need one.
 	// Default: such times are refused.
 	Zone *time.Location
@@ -114,7 +117,14 @@ func (s *fileSource) Pin(ctx context.Context, _ lake.Window) (lake.Input, error)
 	if err != nil {
 		return nil, err
 	}
-	origin := originOf(s.kind, list)
+	in, err := s.input(originOf(s.kind, list), list)
+	if err != nil {
+		return nil, err
+	}
+	return rename(in, s.cfg.Rename), nil
+}
+
+func (s *fileSource) input(origin lake.Origin, list []lake.File) (lake.Input, error) {
 	if s.kind == "parquet" {
 		return newParquet(origin, list, s.files, s.cfg), nil
 	}

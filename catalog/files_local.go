@@ -71,7 +71,7 @@ func (w *localWalk) walk(ctx context.Context, dir string, g glob) error {
 
 // take goes on with a name that matches the first part of g.
 func (w *localWalk) take(ctx context.Context, dir, name string, g glob) error {
-	if len(g) > 1 && name == "" || name == "." {
+	if len(g) > 1 && (name == "" || name == ".") {
 		return w.walk(ctx, dir+name+"/", g[1:])
 	}
 	info, err := os.Stat(dir + name)

@@ -105,6 +105,8 @@ func exerciseList(t *testing.T, s fileStore) {
 		"l/*.csv{,.gz}":           {"l/[1].csv", "l/a.csv", "l/a.csv.gz", "l/b.csv"},
 		"l/o dd/a b#c%20d+é?.csv": {"l/o dd/a b#c%20d+é?.csv"},
 		"l/o dd/*%20*":            {"l/o dd/a b#c%20d+é?.csv"},
+		"l/*/.":                   nil,
+		"l/*/":                    nil,
 		"l/missing.csv":           nil,
 		"l/no/such/*.csv":         nil,
 	} {
@@ -290,5 +292,19 @@ func TestS3MissingBucket(t *testing.T) {
 		if _, err := files.List(t.Context(), pattern); !errors.Is(err, lake.ErrUsage) || !strings.Contains(err.Error(), "bucket does not exist") {
 			t.Errorf("List(%s) = %v, want ErrUsage", pattern, err)
 		}
+	}
+}
+
+func TestS3NeedsARegion(t *testing.T) {
+	for _, name := range []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_S3_ENDPOINT"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("AWS_CONFIG_FILE", "/dev/null")
+	files, err := NewFiles(S3{AccessKeyID: "k", SecretAccessKey: "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := files.List(t.Context(), "s3://b/*"); !errors.Is(err, lake.ErrUsage) || !strings.Contains(err.Error(), "catalog.s3.region") {
+		t.Errorf("List without a region: %v, want ErrUsage with catalog.s3.region", err)
 	}
 }

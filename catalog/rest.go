@@ -26,7 +26,7 @@ func openREST(ctx context.Context, c Config, props iceberg.Properties) (*Catalog
 	}
 	cat, err := rest.NewCatalog(ctx, c.name(), strings.TrimRight(c.URI, "/"), opts...)
 	if err != nil {
-		return nil, fmt.Errorf("opening the REST catalog at %s: %w", u.Redacted(), err)
+		return nil, fmt.Errorf("opening the REST catalog at %s: %w", u.Redacted(), translate(err))
 	}
 	return &Catalog{cat: cat, props: props, place: restPlace(c.Warehouse), close: cat.Close}, nil
 }

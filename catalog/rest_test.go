@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
+
+	"github.com/calve-data/calve/lake"
 )
 
 // A REST server is named by CALVE_REST_URI; its tables are in the store that
@@ -82,5 +85,28 @@ func TestRESTDraftNeedsALocation(t *testing.T) {
 	}
 	if want := "s3://lake/wh/n/t"; draft.Location() != want {
 		t.Errorf("Draft is at %s, want %s", draft.Location(), want)
+	}
+}
+
+func TestRESTAwayIsTemporary(t *testing.T) {
+	t.Parallel()
+	if _, err := Open(t.Context(), Config{Type: "rest", URI: "http://127.0.0.1:1"}); !errors.Is(err, lake.ErrTemporary) {
+		t.Errorf("Open of a server that is away: %v, want ErrTemporary", err)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Path == "/v1/config" {
+			fmt.Fprint(w, `{"defaults":{},"overrides":{}}`)
+			return
+		}
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}))
+	t.Cleanup(server.Close)
+	cat := openTest(t, Config{Type: "rest", URI: server.URL})
+	if _, err := cat.LoadTable(t.Context(), table.Identifier{"n", "t"}); !errors.Is(err, lake.ErrTemporary) {
+		t.Errorf("LoadTable of a busy server: %v, want ErrTemporary", err)
+	}
+	if _, _, err := cat.CommitTable(t.Context(), table.Identifier{"n", "t"}, nil, nil); err == nil || errors.Is(err, lake.ErrTemporary) {
+		t.Errorf("CommitTable of a busy server: %v, want an error that promises nothing", err)
 	}
 }

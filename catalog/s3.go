@@ -73,12 +73,19 @@ func newS3(ctx context.Context, props iceberg.Properties) (*s3.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the S3 settings: %w", err)
 	}
+	if cfg.Region == "" {
+		return nil, fmt.Errorf("catalog.s3.region is not set, and neither is AWS_REGION: %w", lake.ErrUsage)
+	}
 	return s3.NewFromConfig(*cfg, func(o *s3.Options) {
 		if endpoint := props[io.S3EndpointURL]; endpoint != "" {
 			o.BaseEndpoint = aws.String(endpoint)
 		}
 		virtual, err := strconv.ParseBool(props[io.S3ForceVirtualAddressing])
 		o.UsePathStyle = err == nil && !virtual
+		if compat, _ := strconv.ParseBool(props[io.S3CompatMode]); compat {
+			o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
+			o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
+		}
 		// The SDK verifies what checksums a store sends and would print a line
 		// for each object that has none.
 		o.DisableLogOutputChecksumValidationSkipped = true

@@ -41,14 +41,15 @@ func (c *Catalog) CommitTable(ctx context.Context, id table.Identifier, requirem
 	}
 	meta, location, err := c.cat.CommitTable(ctx, id, requirements, updates)
 	if err != nil {
-		return nil, "", fmt.Errorf("committing to table %s: %w", strings.Join(id, "."), translate(err))
+		return nil, "", fmt.Errorf("committing to table %s: %w", strings.Join(id, "."), missing(err))
 	}
 	return meta, location, nil
 }
 
 // Draft returns a table of format version 2 that does not exist yet. It reads
 // the namespace and writes nothing. The table is in the namespace's location
-// or, where it has none, in the warehouse.
+// or, where it has none, in the warehouse. Its file system has the settings of
+// [Config]: what a REST server would add is only known of tables that exist.
 func (c *Catalog) Draft(ctx context.Context, id table.Identifier, schema *iceberg.Schema, spec *iceberg.PartitionSpec, properties iceberg.Properties) (*table.Table, error) {
 	draft, err := c.draft(ctx, id, schema, spec, properties)
 	if err != nil {
