@@ -6,11 +6,19 @@
 CACHE         := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/calve
 MINIO_VERSION := v0.0.0-20260212201848-7aac2a2c5b7c
 MINIO         := $(CACHE)/bin/minio-20260212/minio
-LINT_VERSION  := 2.15.0
+LINT_# Pure Go, in all that is built and tested but the race detector, which needs
+# cgo: then everything shares one build cache.
+export CGO_ENABLED := 0
+
+VERSION  := 2.15.0
 LINT          := $(CACHE)/bin/golangci-lint-$(LINT_VERSION)/golangci-lint
 PYTHON        := $(CACHE)/python
 PYTHON_STAMP  := $(PYTHON)/requirements.txt
 REQUIREMENTS  := testenv/py/requirements.txt
+
+# Pure Go, in all that is built and tested but the race detector, which needs
+# cgo: then everything shares one build cache.
+export CGO_ENABLED := 0
 
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 FUZZTIME ?= 20s
@@ -51,7 +59,7 @@ python: # DuckDB and PyIceberg, made anew where the versions changed
 
 .PHONY: build
 build: ## build bin/calve, one static file
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/calve ./cmd/calve
+	go build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/calve ./cmd/calve
 
 .PHONY: fmt
 fmt: $(LINT) ## format all Go code
