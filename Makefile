@@ -6,11 +6,7 @@
 CACHE         := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/calve
 MINIO_VERSION := v0.0.0-20260212201848-7aac2a2c5b7c
 MINIO         := $(CACHE)/bin/minio-20260212/minio
-LINT_# Pure Go, in all that is built and tested but the race detector, which needs
-# cgo: then everything shares one build cache.
-export CGO_ENABLED := 0
-
-VERSION  := 2.15.0
+LINT_VERSION  := 2.15.0
 LINT          := $(CACHE)/bin/golangci-lint-$(LINT_VERSION)/golangci-lint
 PYTHON        := $(CACHE)/python
 PYTHON_STAMP  := $(PYTHON)/requirements.txt

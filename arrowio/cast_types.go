@@ -13,8 +13,8 @@ import (
 )
 
 var (
-	timestampType   = &arrow.TimestampType{Unit: arrow.Microsecond}
-	timestamptzType = &arrow.TimestampType{Unit: arrow.Microsecond, TimeZone: "UTC"}
+	timestampType   = &arrow.TimestampType{Unit: arrow.Microsecond}                  //nolint:gochecknoglobals // a constant
+	timestamptzType = &arrow.TimestampType{Unit: arrow.Microsecond, TimeZone: "UTC"} //nolint:gochecknoglobals // a constant
 
 	decimalForm = regexp.MustCompile(`^decimal\(\s*(\d{1,2})\s*,\s*(\d{1,2})\s*\)$`)
 )

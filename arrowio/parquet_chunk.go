@@ -48,7 +48,7 @@ func (f *footer) isText(at int) bool {
 	return t.ID() == arrow.STRING || t.ID() == arrow.LARGE_STRING
 }
 
-var textDictionary = &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.String}
+var textDictionary = &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.String} //nolint:gochecknoglobals // a constant
 
 // textType is how a text column is decoded: as the dictionary that it is, if it
 // has one in row group g and the pages are not known to go on without it, as

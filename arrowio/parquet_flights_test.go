@@ -50,7 +50,7 @@ func TestFlightsPerDay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	truth, err := csv.NewReader(file).ReadAll()
 	if err != nil {
 		t.Fatal(err)

@@ -232,7 +232,7 @@ func TestManyProgramsShareOneSQLiteCatalog(t *testing.T) {
 				t.Errorf("Open: %v", err)
 				return
 			}
-			defer cat.Close()
+			defer func() { _ = cat.Close() }()
 			if err := cat.CreateNamespace(t.Context(), table.Identifier{"n"}); err != nil {
 				t.Errorf("CreateNamespace: %v", err)
 				return

@@ -262,12 +262,18 @@ func TestCase60_NullInARequiredColumn(t *testing.T) {
 		"top":  {iceberg.NestedField{ID: 2, Name: "k", Type: iceberg.PrimitiveTypes.Int64, Required: true}, arrow.PrimitiveTypes.Int64, 7, nil, "k"},
 		"text": {iceberg.NestedField{ID: 2, Name: "k", Type: iceberg.PrimitiveTypes.String, Required: true}, arrow.BinaryTypes.String, "a", nil, "k"},
 		"struct": {
-			iceberg.NestedField{ID: 2, Name: "k", Type: &iceberg.StructType{FieldList: []iceberg.NestedField{x}}}, arrow.StructOf(arrowX),
-			map[string]any{"x": 1}, map[string]any{"x": nil}, "k.x",
+			iceberg.NestedField{ID: 2, Name: "k", Type: &iceberg.StructType{FieldList: []iceberg.NestedField{x}}},
+			arrow.StructOf(arrowX),
+			map[string]any{"x": 1},
+			map[string]any{"x": nil},
+			"k.x",
 		},
 		"list": {
-			iceberg.NestedField{ID: 2, Name: "k", Type: &iceberg.ListType{ElementID: 3, Element: iceberg.PrimitiveTypes.Int64, ElementRequired: true}}, arrow.ListOf(arrow.PrimitiveTypes.Int64),
-			[]any{1, 2}, []any{1, nil}, "k.element",
+			iceberg.NestedField{ID: 2, Name: "k", Type: &iceberg.ListType{ElementID: 3, Element: iceberg.PrimitiveTypes.Int64, ElementRequired: true}},
+			arrow.ListOf(arrow.PrimitiveTypes.Int64),
+			[]any{1, 2},
+			[]any{1, nil},
+			"k.element",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

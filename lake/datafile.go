@@ -117,7 +117,7 @@ func (w *dataWriter) close() error {
 func (w *dataWriter) abort() {
 	if w.file != nil {
 		w.file = nil
-		w.sink.to.Close()
+		_ = w.sink.to.Close() // it was given up
 	}
 }
 

@@ -172,8 +172,16 @@ func TestScopesShareATable(t *testing.T) {
 func TestPartitionings(t *testing.T) {
 	t.Parallel()
 	for _, by := range [][]string{
-		{}, {"year(event_time)"}, {"month(event_time)"}, {"hour(event_time)"}, {"event_time"}, {"region"},
-		{"bucket(4, id)"}, {"truncate(1, region)", "day(event_time)"}, {"truncate(10, id)"}, {"bucket(2, event_time)"},
+		{},
+		{"year(event_time)"},
+		{"month(event_time)"},
+		{"hour(event_time)"},
+		{"event_time"},
+		{"region"},
+		{"bucket(4, id)"},
+		{"truncate(1, region)", "day(event_time)"},
+		{"truncate(10, id)"},
+		{"bucket(2, event_time)"},
 	} {
 		e := newEvents(t, "parts")
 		e.load.PartitionBy = by

@@ -96,7 +96,10 @@ func (f *parquetFile) write(ctx context.Context, batches []arrow.RecordBatch, pr
 		return f.writeNested(batches)
 	}
 	if f.group == nil {
-		f.group = f.writer.AppendBufferedRowGroup()
+		var err error
+		if f.group, err = f.writer.AppendBufferedRowGroupChecked(); err != nil {
+			return err
+		}
 	}
 	group := errgroup.Group{}
 	group.SetLimit(max(procs, 1))

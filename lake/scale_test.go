@@ -138,7 +138,7 @@ func peakMiB(t *testing.T) int {
 	if err != nil {
 		t.Skipf("the peak memory of a process is read from /proc: %v", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	for s := bufio.NewScanner(f); s.Scan(); {
 		if kb, ok := strings.CutPrefix(s.Text(), "VmHWM:"); ok {
 			n, _ := strconv.Atoi(strings.Fields(kb)[0])

@@ -13,7 +13,7 @@ import (
 type span struct{ from, to int64 }
 
 // everything is the span of which nothing is known.
-var everything = span{math.MinInt64, math.MaxInt64}
+var everything = span{math.MinInt64, math.MaxInt64} //nolint:gochecknoglobals // a constant
 
 func (s span) contains(v int64) bool { return s.from <= v && v < s.to }
 func (s span) covers(o span) bool    { return s.from <= o.from && o.to <= s.to }

@@ -140,6 +140,6 @@ func (s *spill) decode(pc piece) (rows []arrow.RecordBatch, err error) {
 
 func (s *spill) close() {
 	if s.file != nil {
-		s.file.Close()
+		_ = s.file.Close() // it has no name any more
 	}
 }

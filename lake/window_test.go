@@ -184,8 +184,11 @@ func TestCoverage(t *testing.T) {
 		w    Window
 		want string
 	}{
-		{day(1, 2), "2026-01-02"}, {day(5, 6), "2026-01-02"}, {day(2, 3), "2026-01-03"},
-		{day(1, 2), "2026-01-03"}, {day(3, 5), "2026-01-06"},
+		{day(1, 2), "2026-01-02"},
+		{day(5, 6), "2026-01-02"},
+		{day(2, 3), "2026-01-03"},
+		{day(1, 2), "2026-01-03"},
+		{day(3, 5), "2026-01-06"},
 	} {
 		if s = s.add(step.w); shortTime(s.watermark) != step.want {
 			t.Errorf("after %v the watermark is %s, want %s", step.w, shortTime(s.watermark), step.want)

@@ -83,7 +83,7 @@ func writeByRename(path string, content []byte) error {
 	if err != nil {
 		return fmt.Errorf("write the result file: %w", err)
 	}
-	defer os.Remove(f.Name())
+	defer func() { _ = os.Remove(f.Name()) }()
 	_, err = f.Write(content)
 	if e := f.Chmod(0o644); err == nil {
 		err = e

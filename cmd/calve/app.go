@@ -81,8 +81,10 @@ func (a *app) dispatch(ctx context.Context, args []string) (err error) {
 		kong.Exit(func(int) { panic(shown{}) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, FlagsLast: true, WrapUpperBound: 100, NoAppDescFormat: true}),
 		kong.ExplicitGroups([]kong.Group{
-			{Key: "window", Title: "Window:"}, {Key: "source", Title: "Source:"},
-			{Key: "table", Title: "Table:"}, {Key: "catalog", Title: "Catalog:"},
+			{Key: "window", Title: "Window:"},
+			{Key: "source", Title: "Source:"},
+			{Key: "table", Title: "Table:"},
+			{Key: "catalog", Title: "Catalog:"},
 		}),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(a),
 	)

@@ -22,29 +22,45 @@ type ending struct {
 
 // endings is the only mapping from errors to exit codes, outcomes and hints.
 // The first that fits counts: what may have changed the table comes first.
-var endings = []ending{
-	{wraps(lake.ErrUnknown), 12, "unknown", lake.Unknown,
-		"the window is old or new, never half: run the same command again, it is right in both cases"},
-	{wraps(lake.ErrSuperseded), 11, "superseded", lake.Superseded,
-		"calve history TABLE shows the other run; run again to replace its rows"},
+var endings = []ending{ //nolint:gochecknoglobals // a table that nobody changes
+	{
+		wraps(lake.ErrUnknown), 12, "unknown", lake.Unknown,
+		"the window is old or new, never half: run the same command again, it is right in both cases",
+	},
+	{
+		wraps(lake.ErrSuperseded), 11, "superseded", lake.Superseded,
+		"calve history TABLE shows the other run; run again to replace its rows",
+	},
 	{wraps(lake.ErrSkipped), 99, "skipped", lake.Skipped, ""},
-	{wraps(lake.ErrOutsideWindow), 14, "outside_window", lake.Refused,
-		"--outside drop leaves such rows out and counts them"},
+	{
+		wraps(lake.ErrOutsideWindow), 14, "outside_window", lake.Refused,
+		"--outside drop leaves such rows out and counts them",
+	},
 	{wraps(errNoOverwrite), 14, "refused", lake.Refused, "remove the file first, or work in another folder"},
-	{wraps(lake.ErrRefused), 14, "refused", lake.Refused,
-		"the table is as it was; calve history TABLE shows how it stands"},
-	{wraps(lake.ErrNoNamespace), 10, "no_namespace", lake.Failed,
-		"calve load --create-namespace creates it; nothing else creates one on a catalog of yours"},
-	{wraps(lake.ErrNoTable), 10, "no_table", lake.Failed,
-		"the first calve load creates a table; --warehouse and calve.yaml say where tables are looked for"},
+	{
+		wraps(lake.ErrRefused), 14, "refused", lake.Refused,
+		"the table is as it was; calve history TABLE shows how it stands",
+	},
+	{
+		wraps(lake.ErrNoNamespace), 10, "no_namespace", lake.Failed,
+		"calve load --create-namespace creates it; nothing else creates one on a catalog of yours",
+	},
+	{
+		wraps(lake.ErrNoTable), 10, "no_table", lake.Failed,
+		"the first calve load creates a table; --warehouse and calve.yaml say where tables are looked for",
+	},
 	{wraps(lake.ErrWindow), 2, "window", lake.Failed, "calve load --help shows every form of a window"},
 	{isConfig, 2, "config", lake.Failed, "calve init writes a commented calve.yaml to compare with"},
 	{isUsage, 2, "usage", lake.Failed, "calve --help, or calve COMMAND --help with examples"},
 	{wraps(lake.ErrUsage), 2, "usage", lake.Failed, "calve load --help"},
-	{wraps(lake.ErrInput), 1, "input", lake.Failed,
-		"--null TOKEN names text that means NULL; --column NAME=TYPE declares a type; calve plan shows why each type was chosen"},
-	{wraps(lake.ErrSchema), 1, "schema", lake.Failed,
-		"calve plan shows the columns; --schema evolve adds columns that the table lacks"},
+	{
+		wraps(lake.ErrInput), 1, "input", lake.Failed,
+		"--null TOKEN names text that means NULL; --column NAME=TYPE declares a type; calve plan shows why each type was chosen",
+	},
+	{
+		wraps(lake.ErrSchema), 1, "schema", lake.Failed,
+		"calve plan shows the columns; --schema evolve adds columns that the table lacks",
+	},
 	{wraps(lake.ErrTemporary), 75, "temporary", lake.Failed, "the table is as it was: run the same command again"},
 	{func(err error) bool { return err != nil }, 1, "error", lake.Failed, ""},
 }
@@ -70,8 +86,10 @@ func (a *app) explain(ctx context.Context, err error) failure {
 		}
 		var by interrupted
 		if errors.As(context.Cause(ctx), &by) && (e.kind == "unknown" || e.kind == "temporary" || e.code == 1) {
-			e = ending{code: 128 + int(by.signal), kind: "interrupted", outcome: lake.Interrupted,
-				hint: "the window is old or new, never half: run again"}
+			e = ending{
+				code: 128 + int(by.signal), kind: "interrupted", outcome: lake.Interrupted,
+				hint: "the window is old or new, never half: run again",
+			}
 			if !errors.Is(err, by) {
 				err = fmt.Errorf("%w: %w", by, err)
 			}
@@ -106,7 +124,7 @@ func codes(list ...int) string {
 	return b.String()
 }
 
-var codeLines = map[int]string{
+var codeLines = map[int]string{ //nolint:gochecknoglobals // a table that nobody changes
 	0:   "    0         done\n",
 	1:   "    1         error; the table is as it was\n",
 	2:   "    2         wrong flags, window or calve.yaml; the table is as it was\n",

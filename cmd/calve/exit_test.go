@@ -105,7 +105,7 @@ func TestUsageErrorsAreAnsweredInJSON(t *testing.T) {
 		{"load", "nope", "--window", "2026-01-01", "--json", "--result-file", result},
 		{"load", "--source", "x", "--table", "a.b", "--time-column", "t", "--window", "nonsense", "--json", "--result-file", result},
 	} {
-		os.Remove(result)
+		_ = os.Remove(result)
 		var stdout, stderr bytes.Buffer
 		if code := run(t.Context(), args, nil, &stdout, &stderr); code != 2 {
 			t.Errorf("run(%q) = %d, want 2", args, code)

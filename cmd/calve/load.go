@@ -50,7 +50,7 @@ func (c *loadCommand) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	defer cat.Close()
+	defer func() { _ = cat.Close() }()
 	src, err := arrowio.New(s.source, cat.Files())
 	if err != nil {
 		return err

@@ -50,14 +50,14 @@ func (f catalogFlags) openToLook(ctx context.Context, c *config) (*catalog.Catal
 		if err != nil {
 			return nil, embedded, nil, err
 		}
-		cfg.Warehouse, clean = dir, func() { os.RemoveAll(dir) }
+		cfg.Warehouse, clean = dir, func() { _ = os.RemoveAll(dir) }
 	}
 	cat, err := catalog.Open(ctx, cfg)
 	if err != nil {
 		clean()
 		return nil, embedded, nil, fmt.Errorf("open the catalog: %w", err)
 	}
-	return cat, embedded, func() { cat.Close(); clean() }, nil
+	return cat, embedded, func() { _ = cat.Close(); clean() }, nil
 }
 
 // tableOf reads a table argument: ns.name, or the name of a load whose table
