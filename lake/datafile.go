@@ -34,10 +34,26 @@ type dataWriter struct {
 	nans  map[int]int64
 }
 
+// visitRows is how many rows a writer takes at a time between looking at the
+// file's size: enough to keep all cores busy for a moment.
+const visitRows = 1 << 16
+
 func (w *dataWriter) write(ctx context.Context, rows []arrow.RecordBatch) error {
-	if len(rows) == 0 {
-		return nil
+	for len(rows) > 0 {
+		n := 0
+		for taken := int64(0); n < len(rows) && taken < visitRows; n++ {
+			taken += rows[n].NumRows()
+		}
+		if err := w.visit(ctx, rows[:n]); err != nil {
+			return err
+		}
+		rows = rows[n:]
 	}
+	return nil
+}
+
+// visit appends rows to the open file and ends it if it is large enough.
+func (w *dataWriter) visit(ctx context.Context, rows []arrow.RecordBatch) error {
 	if w.file == nil {
 		if err := w.begin(); err != nil {
 			return err

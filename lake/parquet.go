@@ -196,9 +196,25 @@ func (f *parquetFile) unfinished() int64 {
 	case f.nested != nil:
 		return f.nested.RowGroupTotalCompressedBytes()
 	case f.group != nil:
-		return f.group.TotalCompressedBytes()
+		return f.group.TotalCompressedBytes() + f.pending()
 	}
 	return 0
+}
+
+// pending estimates the compressed size of pages that are not full yet, by how
+// well the full ones compressed.
+func (f *parquetFile) pending() int64 {
+	encoded := int64(0)
+	for i := range f.arrow.NumFields() {
+		if c, err := f.group.Column(i); err == nil {
+			encoded += c.CurrentEncoder().EstimatedDataEncodedSize()
+		}
+	}
+	packed, raw := f.group.TotalCompressedBytes(), f.group.TotalBytesWritten()
+	if raw == 0 || packed > raw {
+		return encoded
+	}
+	return int64(float64(encoded) * float64(packed) / float64(raw))
 }
 
 func (f *parquetFile) endRowGroup() error {

@@ -54,7 +54,6 @@ type stagedFile struct {
 
 // limits are what the memory budget is divided into.
 type limits struct {
-	memory      int64 // the whole budget, bytes
 	waiting     int64 // bytes of batches that may wait
 	writers     int   // data files open at the same time
 	writerRows  int64 // rows that must wait before a partition gets a writer
@@ -69,7 +68,6 @@ const mib = 1 << 20
 
 func newLimits(l Loader, targetBytes int64) limits {
 	return limits{
-		memory:  l.Memory,
 		waiting: min(max(l.Memory/16, 4*mib), 48*mib),
 		// An open writer holds its pages, and its upload a few parts of 5 MiB.
 		writers:     int(min(max(l.Memory/(48*mib), 1), 16)),
