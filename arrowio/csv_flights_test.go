@@ -18,7 +18,7 @@ func TestCSVFlights(t *testing.T) {
 	if dir == "" {
 		t.Skip("CALVE_FLIGHTS does not name a folder with the flights of 2013 as CSV")
 	}
-	paths, err := filepath.Glob(filepath.Join(dir, "*flights*.csv*"))
+	paths, err := filepath.Glob(filepath.Join(dir, "nyc-flights-2013.csv*"))
 	if err != nil || len(paths) == 0 {
 		t.Fatalf("no *flights*.csv* in %s: %v", dir, err)
 	}

@@ -31,7 +31,7 @@ type LocalCatalog struct {
 func Catalog(tb testing.TB) *LocalCatalog {
 	tb.Helper()
 	dir := tb.TempDir()
-	return newCatalog(tb, &LocalCatalog{DB: filepath.Join(dir, "catalog.db"), Warehouse: (&url.URL{Scheme: "file", Path: filepath.Join(dir, "warehouse")}).String()})
+	return newCatalog(tb, &LocalCatalog{DB: filepath.Join(dir, "catalog.db"), Warehouse: fileURL(filepath.Join(dir, "warehouse"))})
 }
 
 // CatalogOn returns a new catalog in SQLite with its tables in the bucket.
@@ -40,10 +40,13 @@ func CatalogOn(tb testing.TB, s3 *S3) *LocalCatalog {
 	return newCatalog(tb, &LocalCatalog{DB: filepath.Join(tb.TempDir(), "catalog.db"), Warehouse: s3.URL("warehouse"), S3: s3})
 }
 
+// fileURL escapes a path: that of a test named twice has a #.
+func fileURL(path string) string { return (&url.URL{Scheme: "file", Path: path}).String() }
+
 func newCatalog(tb testing.TB, c *LocalCatalog) *LocalCatalog {
 	tb.Helper()
 	c.Name = "calve"
-	config := catalog.Config{Type: "sql", URI: "file:" + c.DB, Warehouse: c.Warehouse, Name: c.Name}
+	config := catalog.Config{Type: "sql", URI: fileURL(c.DB), Warehouse: c.Warehouse, Name: c.Name}
 	if c.S3 != nil {
 		config.Properties = c.S3.Properties()
 	}
