@@ -13,7 +13,8 @@ type PyScan struct {
 	Filter string
 	// Columns are the selected columns; nil: all.
 	Columns []string
-	// Sum are the columns to sum, over all rows and over each group.
+	// Sum are the columns to sum, over all rows and over each group, or
+	// null(column) for the number of its nulls.
 	Sum []string
 	// GroupBy is a column, or day(column), to count by.
 	GroupBy string
@@ -45,32 +46,50 @@ type PyGroup struct {
 // PyIceberg reads a table from its metadata file. s3 is nil for a table in files.
 func PyIceberg(tb testing.TB, metadataLocation string, s3 *S3, scan PyScan) PyResult {
 	tb.Helper()
-	const script = "pyiceberg_scan.py"
-	var a struct {
-		Count  int64
-		Nulls  map[string]int64
-		Sums   map[string]json.RawMessage
-		Groups []struct {
-			Key   json.RawMessage
-			Count int64
-			Sums  map[string]json.RawMessage
-		}
-		Rows [][]json.RawMessage
-	}
-	Python(tb).run(tb, script, map[string]any{"Metadata": metadataLocation, "S3": s3, "Scan": scan}, &a)
+	return PyIcebergEach(tb, metadataLocation, s3, scan)[0]
+}
 
+// PyIcebergEach is [PyIceberg] for several scans, in one process.
+func PyIcebergEach(tb testing.TB, metadataLocation string, s3 *S3, scans ...PyScan) []PyResult {
+	tb.Helper()
+	var answers []pyAnswer
+	Python(tb).run(tb, scanScript, map[string]any{"Metadata": metadataLocation, "S3": s3, "Scans": scans}, &answers)
+	results := make([]PyResult, len(answers))
+	for i, a := range answers {
+		results[i] = a.result(tb)
+	}
+	return results
+}
+
+const scanScript = "pyiceberg_scan.py"
+
+// pyAnswer is what the script answers to one scan.
+type pyAnswer struct {
+	Count  int64
+	Nulls  map[string]int64
+	Sums   map[string]json.RawMessage
+	Groups []struct {
+		Key   json.RawMessage
+		Count int64
+		Sums  map[string]json.RawMessage
+	}
+	Rows [][]json.RawMessage
+}
+
+func (a pyAnswer) result(tb testing.TB) PyResult {
+	tb.Helper()
 	sums := func(raw map[string]json.RawMessage) map[string]string {
 		texts := make(map[string]string, len(raw))
 		for name, v := range raw {
-			texts[name] = rawText(tb, script, v)
+			texts[name] = rawText(tb, scanScript, v)
 		}
 		return texts
 	}
 	r := PyResult{Count: a.Count, Nulls: a.Nulls, Sums: sums(a.Sums), Groups: map[string]PyGroup{}}
 	for _, g := range a.Groups {
-		r.Groups[rawText(tb, script, g.Key)] = PyGroup{Count: g.Count, Sums: sums(g.Sums)}
+		r.Groups[rawText(tb, scanScript, g.Key)] = PyGroup{Count: g.Count, Sums: sums(g.Sums)}
 	}
-	for _, row := range rowsText(tb, script, a.Rows) {
+	for _, row := range rowsText(tb, scanScript, a.Rows) {
 		r.Rows = append(r.Rows, strings.Join(row, " "))
 	}
 	slices.Sort(r.Rows)

@@ -1,4 +1,4 @@
-# Answers one query by DuckDB, with its extensions loaded from the packages
+# Answers queries by DuckDB, with its extensions loaded from the packages
 # that carry them: nothing is fetched while a test runs.
 import importlib.util
 import os
@@ -26,5 +26,5 @@ if s3:
         % (s3["AccessKey"], s3["SecretKey"], s3["Region"], host, "true" if scheme == "https" else "false")
     )
 source = "iceberg_scan('%s')" % ask["Metadata"].replace("'", "''")
-rows = con.execute(ask["Query"].replace("{table}", source)).fetchall()
-answer([[cell(v) for v in row] for row in rows])
+answers = [con.execute(query.replace("{table}", source)).fetchall() for query in ask["Queries"]]
+answer([[[cell(v) for v in row] for row in rows] for rows in answers])
