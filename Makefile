@@ -82,8 +82,8 @@ test: $(MINIO) python ## all tests
 	go test -timeout 20m ./...
 
 .PHONY: test-race
-test-race: $(MINIO) python ## the tests of the packages that start goroutines, under the race detector
-	CGO_ENABLED=1 go test -race -timeout 30m $(RACE)
+test-race: $(MINIO) python ## the tests of the packages that start goroutines, under the race detector; on the excerpt of the real data
+	CGO_ENABLED=1 go test -race -short -timeout 30m $(RACE)
 
 .PHONY: fuzz
 fuzz: ## each fuzz target for FUZZTIME=20s
