@@ -58,6 +58,7 @@ func (p *progress) planned(plan *lake.Plan) {
 		fmt.Fprintf(p.out, "window %s on %s\n", plan.Window, p.timeColumn)
 	}
 	fmt.Fprintf(p.out, "plan   %s\n", planLine(plan))
+	_ = printPlannedColumns(p.out, plan) // what was inferred is seen before it is written
 }
 
 func (p *progress) progress(now lake.Progress) {
