@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -32,7 +33,6 @@ import (
 	"github.com/calve-data/calve/testenv"
 )
 
-//nolint:gochecknoglobals // flags are
 var flightsSeed = flag.Uint64("flights-seed", 0, "seed of TestFlightsCSV and TestFlightsParquet; 0: a new one")
 
 // Each day of a year of real flights, loaded in any order and some days twice,
@@ -220,7 +220,7 @@ func linesOf(t *testing.T, path string) func(func(string) bool) {
 				return
 			}
 		}
-		if err := lines.Err(); err != nil && err != io.EOF {
+		if err := lines.Err(); err != nil && !errors.Is(err, io.EOF) {
 			t.Fatal(err)
 		}
 	}
@@ -604,7 +604,7 @@ func (l *flightLoads) batchOf(hour string) arrow.RecordBatch {
 		}
 		parts = append(parts, part)
 	}
-	if err := reader.Err(); err != nil && err != io.EOF {
+	if err := reader.Err(); err != nil && !errors.Is(err, io.EOF) {
 		l.t.Fatal(err)
 	}
 	table := array.NewTableFromRecords(reader.Schema(), parts)
