@@ -38,7 +38,7 @@ func (j *loading) attemptOn(ctx context.Context, head *table.Table, staged []ice
 	if err != nil {
 		return nil, err
 	}
-	known, err := readState(meta, snap, j.load.Name)
+	known, err := readState(meta, j.load.Branch, snap, j.load.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -151,10 +151,14 @@ func (j *loading) allowEmpty(staged []iceberg.DataFile, a *attempt) error {
 	if len(staged) > 0 || a.rows.Replaced == 0 || j.load.OnEmpty == ClearEmpty {
 		return nil
 	}
-	if j.load.OnEmpty == SkipEmpty {
-		return fmt.Errorf("the source has no row in the window and the table has %d: %w", a.rows.Replaced, ErrSkipped)
+	has := fmt.Sprint(a.rows.Replaced)
+	if a.rows.ReplacedAtMost {
+		has = "up to " + has
 	}
-	return fmt.Errorf("the source has no row in the window and the table has %d, so loading would empty it: load with on_empty: clear (--allow-empty) if that is meant: %w", a.rows.Replaced, ErrRefused)
+	if j.load.OnEmpty == SkipEmpty {
+		return fmt.Errorf("the source has no row in the window and the table has %s: %w", has, ErrSkipped)
+	}
+	return fmt.Errorf("the source has no row in the window and the table has %s, so loading would empty it: load with on_empty: clear (--allow-empty) if that is meant: %w", has, ErrRefused)
 }
 
 // writeManifests stores the manifests that change and the manifest list.
@@ -171,7 +175,11 @@ func (j *loading) writeManifests(head *table.Table, s *store, found *survey, c *
 	put := func(m manifest) (iceberg.ManifestFile, error) {
 		path := j.metaName(locations, "")
 		a.objects = append(a.objects, path)
-		return m.write(s, path, j.schemaOn(head), a.id)
+		sc, err := schemaWith(m.spec, j.schemaOn(head), meta)
+		if err != nil {
+			return nil, err
+		}
+		return m.write(s, path, sc, a.id)
 	}
 	var list []iceberg.ManifestFile
 	for _, m := range addedManifests(meta, c.added) {
@@ -207,6 +215,25 @@ func (j *loading) schemaOn(head *table.Table) *iceberg.Schema {
 		return j.fit.schema
 	}
 	return head.Schema()
+}
+
+// schemaWith is a schema that has the source columns of spec: the present one,
+// or the newest older one, for a column may have been dropped since. Without
+// its source a partition value would be written as NULL.
+func schemaWith(spec iceberg.PartitionSpec, present *iceberg.Schema, meta table.Metadata) (*iceberg.Schema, error) {
+	schemas := slices.Clone(meta.Schemas())
+	slices.SortFunc(schemas, func(a, b *iceberg.Schema) int { return b.ID - a.ID })
+	for _, sc := range append([]*iceberg.Schema{present}, schemas...) {
+		whole := true
+		for _, f := range spec.Fields() {
+			_, has := sc.FindFieldByID(f.SourceID())
+			whole = whole && has
+		}
+		if whole {
+			return sc, nil
+		}
+	}
+	return nil, fmt.Errorf("partition spec %d names columns that no schema of the table has together, so its manifests cannot be written again: %w", spec.ID(), ErrRefused)
 }
 
 // addedManifests lists the added files by the spec they were written under.

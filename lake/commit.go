@@ -42,8 +42,7 @@ const (
 	// readsAfterError is how often the table is read again after an answer was
 	// lost, before the outcome is called unknown.
 	readsAfterError = 6
-	// openAttempts is how often in a row a commit may fail without the head
-	// having moved.
+	// openAttempts is how often a commit is sent on one head.
 	openAttempts = 5
 	firstPause   = 20 * time.Millisecond
 	longestPause = 2 * time.Second
@@ -72,13 +71,17 @@ func (j *loading) commit(ctx context.Context, staged []iceberg.DataFile) (*landi
 		if err != nil {
 			return out, c.giveUp(ctx, err)
 		}
-		location, err := c.send(ctx, a)
+		location, err := c.send(ctx, head, a)
 		if err == nil {
 			return c.finish(ctx, a, n, location), nil
 		}
 		previous = err
-		if again := c.pause(ctx, head, n); again != nil {
-			return out, c.giveUp(ctx, errors.Join(again, err))
+		won, where, again := c.outcome(ctx, n)
+		if won != nil {
+			return c.finish(ctx, won, n, where), nil
+		}
+		if again != nil {
+			return out, c.giveUp(ctx, fmt.Errorf("%w: %w", again, err))
 		}
 	}
 	return &landing{attempts: j.Attempts}, c.giveUp(ctx, fmt.Errorf("%d attempts to commit are spent: %w: %w", j.Attempts, previous, ErrTemporary))
@@ -89,42 +92,50 @@ type committing struct {
 	*loading
 	made map[string]derived
 	// sent are the attempts that were given to the catalog and not answered
-	// with success.
-	sent []*attempt
-	// open counts the failures in a row without the head having moved.
+	// with success; sentOn is the head that the last of them was made on.
+	sent   []*attempt
+	sentOn *table.Table
+	// open is the number of attempts that were sent on the present head: they
+	// may still land.
 	open int
+	// exists is true once the table was seen in the catalog.
+	exists bool
 }
 
 // head reads the table. Before anything was sent a table that cannot be read
 // is only temporary; afterwards the outcome is unknown, and it is read with
-// patience, also when the caller has given up.
+// patience, also when the caller has given up. A table that was there and is
+// not found after a commit was sent is one that cannot be read: a proxy may
+// have answered.
 func (c *committing) head(ctx context.Context) (*table.Table, error) {
-	if len(c.sent) > 0 {
+	sent := len(c.sent) > 0
+	if sent {
 		ctx = context.WithoutCancel(ctx)
 	}
 	var err error
 	for i := range readsAfterError {
 		if i > 0 {
-			if len(c.sent) == 0 {
-				break
-			}
 			sleep(ctx, pauseAfter(i))
 		}
 		var t *table.Table
 		t, err = c.loadTable(ctx)
+		missing := errors.Is(err, ErrNoTable)
 		switch {
 		case err == nil:
+			c.exists = true
+			if sent && c.moved(c.sentOn, t) {
+				c.open = 0
+			}
 			return t, nil
-		case errors.Is(err, ErrNoTable) && c.creates:
+		case missing && c.creates && !c.exists:
 			return c.planned, nil
-		case errors.Is(err, ErrNoTable), ctx.Err() != nil:
+		case missing && !sent, ctx.Err() != nil:
 			return nil, err
+		case !sent:
+			return nil, fmt.Errorf("read the table: %w: %w", err, ErrTemporary)
 		}
 	}
-	if len(c.sent) > 0 {
-		return nil, fmt.Errorf("the commit was sent and the table cannot be read: %w: %w", err, ErrUnknown)
-	}
-	return nil, fmt.Errorf("read the table: %w: %w", err, ErrTemporary)
+	return nil, fmt.Errorf("the commit was sent and the table cannot be read: %w: %w", err, ErrUnknown)
 }
 
 // landed returns the attempt whose snapshot is in the table.
@@ -142,40 +153,40 @@ func (c *committing) landed(head *table.Table) *attempt {
 
 // send gives an attempt to the catalog. From here on a cancelled caller waits:
 // the swap is short, and its outcome must be known.
-func (c *committing) send(ctx context.Context, a *attempt) (location string, err error) {
+func (c *committing) send(ctx context.Context, head *table.Table, a *attempt) (location string, err error) {
 	if err := context.Cause(ctx); err != nil {
 		return "", err
 	}
-	c.sent = append(c.sent, a)
+	c.sent, c.sentOn = append(c.sent, a), head
+	c.open++
 	return within(context.WithoutCancel(ctx), c.Timeout, func(ctx context.Context) (string, error) {
 		_, location, err := c.Catalog.CommitTable(ctx, c.load.Table, a.requires, a.updates)
 		return location, err
 	})
 }
 
-// pause waits before the next attempt, longer after each. It returns an error
-// where there must be no next one.
-func (c *committing) pause(ctx context.Context, was *table.Table, n int) error {
+// outcome reads from the table what became of the attempts that were sent. It
+// returns the one that landed, or waits before the next attempt, or returns an
+// error where there must be no next one.
+func (c *committing) outcome(ctx context.Context, n int) (won *attempt, location string, err error) {
 	if len(c.sent) == 0 {
-		return context.Cause(ctx)
+		return nil, "", context.Cause(ctx)
 	}
 	head, err := c.head(ctx)
 	if err != nil {
-		return err
+		return nil, "", err
 	}
-	if c.landed(head) != nil {
-		return nil // the next turn finds it
+	if a := c.landed(head); a != nil {
+		return a, head.MetadataLocation(), nil
 	}
-	if c.moved(was, head) {
-		c.open = 0
-	} else if c.open++; c.open >= openAttempts {
-		return fmt.Errorf("the catalog does not take the commit: %w", ErrTemporary)
+	if c.open >= openAttempts {
+		return nil, "", errors.New("the catalog does not take the commit")
 	}
 	if err := context.Cause(ctx); err != nil {
-		return err
+		return nil, "", err
 	}
 	sleep(ctx, pauseAfter(n))
-	return context.Cause(ctx)
+	return nil, "", context.Cause(ctx)
 }
 
 // moved reports whether the branch's tip is another one: then no attempt that
@@ -187,28 +198,29 @@ func (c *committing) moved(was, is *table.Table) bool {
 }
 
 // giveUp ends a load that did not land. Its files go, unless a commit that was
-// sent could still name them.
+// sent on the present head could still land and name them: then nobody can say
+// that the table is untouched.
 func (c *committing) giveUp(ctx context.Context, err error) error {
-	if errors.Is(err, ErrUnknown) || c.open > 0 {
+	if errors.Is(err, ErrUnknown) {
 		return err
+	}
+	if c.open > 0 && !errors.Is(err, ErrSuperseded) {
+		return fmt.Errorf("%w: the table did not show the commit when it was last read, and it may still be on its way: %w", err, ErrUnknown)
 	}
 	c.discard(ctx, nil)
 	return err
 }
 
 // finish removes what no snapshot names of a load that landed: survivors and
-// manifests of attempts that were lost. Nothing here can fail the load.
+// manifests of attempts that were lost, for the head has moved past all of
+// them. Nothing here can fail the load.
 func (c *committing) finish(ctx context.Context, a *attempt, n int, location string) *landing {
-	out := &landing{attempt: a, attempts: n, metadataLocation: location}
-	if c.open > 0 {
-		return out // an attempt may still be on its way to the catalog
-	}
 	keep := map[string]bool{}
 	for _, path := range append(a.objects, a.used...) {
 		keep[path] = true
 	}
 	c.discard(ctx, keep)
-	return out
+	return &landing{attempt: a, attempts: n, metadataLocation: location}
 }
 
 func pauseAfter(n int) time.Duration {

@@ -58,7 +58,7 @@ func (c Coverage) end(at time.Time) time.Time {
 // instant before which nothing is known.
 func (c Coverage) String() string {
 	parts := make([]string, len(c.Windows))
-	size := len("?/2006-01-02T15:04:05.000000")
+	size := len("?/2006-01-02T15:04:05.000000000")
 	for i, w := range c.Windows {
 		parts[i] = shortTime(w.From) + "/" + shortTime(w.To)
 		size += len(parts[i]) + 1
@@ -67,7 +67,9 @@ func (c Coverage) String() string {
 	first := 0
 	for size > coverageBytes && first < len(parts)-1 {
 		size -= len(parts[first]) + 1
-		before = c.Windows[first].To
+		if end := c.Windows[first].To; end.After(before) {
+			before = end
+		}
 		first++
 	}
 	parts = parts[first:]

@@ -1,7 +1,7 @@
 package lake
 
 import (
-	"bytes"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -52,23 +52,22 @@ func (x *deleteIndex) sameScope(a, b iceberg.DataFile) bool {
 	if a.SpecID() != b.SpecID() {
 		return false
 	}
-	spec := x.meta.PartitionSpecByID(int(a.SpecID()))
-	if spec == nil {
-		return true // cannot tell: better one delete too many than a row revived
-	}
-	for _, f := range spec.Fields() {
-		source, ok := x.meta.CurrentSchema().FindFieldByID(f.SourceID())
-		if !ok {
-			continue
-		}
-		t := f.Transform.ResultType(source.Type)
-		va, okA := partitionBytes(t, a.Partition()[f.FieldID])
-		vb, okB := partitionBytes(t, b.Partition()[f.FieldID])
-		if okA && okB && ((va == nil) != (vb == nil) || !bytes.Equal(va, vb)) {
+	for id, va := range a.Partition() {
+		if !sameValue(va, b.Partition()[id]) {
 			return false
 		}
 	}
-	return true
+	return len(a.Partition()) == len(b.Partition())
+}
+
+// sameValue compares two partition values as manifests give them, whatever has
+// become of their column since.
+func sameValue(a, b any) bool {
+	if x, ok := intValue(a); ok {
+		y, ok := intValue(b)
+		return ok && x == y
+	}
+	return reflect.DeepEqual(a, b)
 }
 
 func refersTo(d iceberg.DataFile, path string) bool {

@@ -2,6 +2,7 @@ package lake
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/apache/iceberg-go"
@@ -106,10 +107,19 @@ func (j *loading) sameTable(head *table.Table) error {
 	if j.fit.evolved && (was.CurrentSchema().ID != is.CurrentSchema().ID || was.LastColumnID() != is.LastColumnID()) {
 		return fmt.Errorf("the table's columns changed while the load was adding some: %w", ErrTemporary)
 	}
+	if j.creates && !sameColumns(was.CurrentSchema(), is.CurrentSchema()) {
+		return fmt.Errorf("another load created the table meanwhile, with other columns or in another order: %w", ErrTemporary)
+	}
 	if why := misfit(was.CurrentSchema(), is.CurrentSchema()); why != "" {
 		return fmt.Errorf("the table's columns changed under the load: %s: %w", why, ErrTemporary)
 	}
 	return nil
+}
+
+// sameColumns reports whether two schemas that were drafted apart give the same
+// ids to the same names.
+func sameColumns(a, b *iceberg.Schema) bool {
+	return slices.EqualFunc(a.Fields(), b.Fields(), func(x, y iceberg.NestedField) bool { return x.ID == y.ID && x.Name == y.Name })
 }
 
 // misfit says why files written for one schema are wrong for a later one; ""

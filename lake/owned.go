@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/apache/iceberg-go"
@@ -120,9 +122,7 @@ func (o *owned) scopeText() string {
 // these partition summaries can hold an owned row. A summary without bounds
 // says nothing: iceberg-go before its fix wrote empty strings so (pitfall L2).
 func (o *owned) manifestMayHold(spec iceberg.PartitionSpec, summaries []iceberg.FieldSummary) bool {
-	i := -1
-	for _, pf := range spec.Fields() {
-		i++
+	for i, pf := range spec.Fields() {
 		if i >= len(summaries) || len(pf.SourceIDs) != 1 {
 			continue
 		}
@@ -159,8 +159,8 @@ func (e equality) mayBeWithin(t iceberg.Transform, lo, hi []byte) bool {
 	if !ok {
 		return true
 	}
-	cmp, ok := compareBytes(t.ResultType(e.field.Type))
-	return !ok || (cmp(lo, p) <= 0 && cmp(p, hi) <= 0)
+	typ := t.ResultType(e.field.Type)
+	return !certainlyLess(typ, p, lo) && !certainlyLess(typ, hi, p)
 }
 
 // partition is the serialised value that t maps the constant to.
@@ -181,12 +181,12 @@ func (e equality) partition(t iceberg.Transform) ([]byte, bool) {
 // side classifies a data file that was written under spec: by its partition
 // tuple first, by its column bounds where the tuple cannot tell.
 func (o *owned) side(spec iceberg.PartitionSpec, df iceberg.DataFile) side {
-	s := worse(o.timeByPartition(spec, df), func() side { return o.timeByBounds(df) })
+	s := orElse(o.timeByPartition(spec, df), func() side { return o.timeByBounds(df) })
 	for _, eq := range o.scope {
 		if s == outside {
 			return outside
 		}
-		e := worse(eq.byPartition(spec, df), func() side { return eq.byBounds(df) })
+		e := orElse(eq.byPartition(spec, df), func() side { return eq.byBounds(df) })
 		if e == outside || (e == straddling && s == inside) {
 			s = e
 		}
@@ -194,8 +194,8 @@ func (o *owned) side(spec iceberg.PartitionSpec, df iceberg.DataFile) side {
 	return s
 }
 
-// worse keeps a certain answer and asks again for an uncertain one.
-func worse(first side, second func() side) side {
+// orElse keeps a certain answer and asks again for an uncertain one.
+func orElse(first side, second func() side) side {
 	if first != straddling {
 		return first
 	}
@@ -277,20 +277,22 @@ func (e equality) byBounds(df iceberg.DataFile) side {
 	if allNull(df, e.field.ID) {
 		return outside
 	}
-	cmp, ok := compareBytes(e.field.Type)
 	switch {
-	case !ok:
-	case okLo && cmp(e.bytes, lo) < 0, okHi && cmp(hi, e.bytes) < 0:
+	case okLo && certainlyLess(e.field.Type, e.bytes, lo), okHi && certainlyLess(e.field.Type, hi, e.bytes):
 		return outside
-	case okLo && okHi && bytes.Equal(lo, e.bytes) && bytes.Equal(hi, e.bytes) && e.exactBound() && noNulls(df, e.field.ID):
+	case okLo && okHi && bytes.Equal(lo, e.bytes) && bytes.Equal(hi, e.bytes) && e.exactBound(df) && noNulls(df, e.field.ID):
 		return inside
 	}
 	return straddling
 }
 
 // exactBound reports whether a bound equal to the constant is certainly a
-// value of the file: texts may be cut, by default to 16 characters.
-func (e equality) exactBound() bool {
+// value of the file: other writers may cut texts, by default to 16 characters;
+// calve itself never cuts those of a scope.
+func (e equality) exactBound(df iceberg.DataFile) bool {
+	if strings.HasPrefix(path.Base(df.FilePath()), "calve-") {
+		return true
+	}
 	switch e.field.Type.(type) {
 	case iceberg.StringType:
 		return utf8.RuneCount(e.bytes) < 16

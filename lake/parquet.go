@@ -25,9 +25,11 @@ type parquetFile struct {
 	writer *file.Writer
 	group  file.BufferedRowGroupWriter
 	rows   int64 // in the open row group
-	ended  int64 // bytes of row groups that have ended
 	arrow  *arrow.Schema
 	nested *pqarrow.FileWriter // instead of writer, for nested columns
+	// split is true where the nested writer begins a row group with the next
+	// row. An empty row group would cost the file its statistics.
+	split bool
 }
 
 const (
@@ -139,6 +141,12 @@ func (f *parquetFile) writeColumn(ctx context.Context, i int, batches []arrow.Re
 }
 
 func (f *parquetFile) writeNested(batches []arrow.RecordBatch) error {
+	if f.split {
+		if err := f.nested.NewBufferedRowGroupChecked(); err != nil {
+			return err
+		}
+		f.split = false
+	}
 	for _, b := range batches {
 		plain := plainBatch(b, f.arrow)
 		err := f.nested.WriteBuffered(plain)
@@ -218,12 +226,12 @@ func (f *parquetFile) pending() int64 {
 }
 
 func (f *parquetFile) endRowGroup() error {
-	f.ended += f.unfinished()
-	f.rows = 0
 	if f.nested != nil {
-		f.nested.NewBufferedRowGroup()
+		f.split = f.rows > 0
+		f.rows = 0
 		return nil
 	}
+	f.rows = 0
 	if f.group == nil {
 		return nil
 	}

@@ -103,7 +103,9 @@ func (q RowsQuery) read(ctx context.Context, t *table.Table, f *fit, scan *table
 				yield(nil, err)
 				return
 			}
-			if rec.NumRows() > 0 && !yield(rec, nil) {
+			if rec.NumRows() == 0 {
+				rec.Release()
+			} else if !yield(rec, nil) {
 				return
 			}
 			if q.Limit > 0 && left == 0 {

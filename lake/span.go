@@ -52,8 +52,7 @@ func floorDiv(a, b int64) int64 {
 
 func ceilDiv(a, b int64) int64 { return -floorDiv(-a, b) }
 
-// unit is the number of microseconds of one stored value of kind k, and the
-// function between stored values and time.
+// at is the time of a stored value, and value the stored value of a time.
 func (k TimeKind) at(v int64) time.Time {
 	if k == Days {
 		return time.Unix(v*86400, 0).UTC()

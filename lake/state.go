@@ -36,9 +36,10 @@ type state struct {
 	watermark time.Time
 }
 
-// readState finds a load's state at a branch's head: in the newest ancestor
-// that the load made, else in the mirror if that is no ahead of the table.
-func readState(meta table.Metadata, head *table.Snapshot, load string) (state, error) {
+// readState finds a load's state at the head of a branch: in the newest ancestor
+// that the load made, else in the mirror if that is not ahead of the table. The
+// mirror is main's: to another branch it counts only if it is of its history.
+func readState(meta table.Metadata, branch string, head *table.Snapshot, load string) (state, error) {
 	var oldest *table.Snapshot
 	for s := head; s != nil; s = parentOf(meta, s) {
 		if p := summaryOf(s); p[keyLoad] == load && p[keyCoverage] != "" {
@@ -57,6 +58,9 @@ func readState(meta table.Metadata, head *table.Snapshot, load string) (state, e
 	}
 	held := head != nil && table.IsAncestorOf(head.SnapshotID, id, meta.SnapshotByID)
 	expired := meta.SnapshotByID(id) == nil && oldest != nil && sequence < oldest.SequenceNumber
+	if !held && branch != table.MainBranch {
+		return state{}, nil
+	}
 	if !held && !expired {
 		return state{}, fmt.Errorf("the state of load %q is ahead of the table: snapshot %d, which wrote it, is not in the branch's history (rolled back?): unset the table properties %s* and load again: %w",
 			load, id, propertyOf(load, ""), ErrRefused)

@@ -2,7 +2,6 @@ package lake
 
 import (
 	"bytes"
-	"cmp"
 	"net/url"
 	"strings"
 
@@ -14,6 +13,9 @@ import (
 func intBound(t iceberg.Type, raw []byte) (int64, bool) {
 	if raw == nil {
 		return 0, false
+	}
+	if _, long := t.(iceberg.Int64Type); long && len(raw) == 4 {
+		t = iceberg.PrimitiveTypes.Int32 // written before the column was widened
 	}
 	lit, err := iceberg.LiteralFromBytes(t, raw)
 	if err != nil {
@@ -104,22 +106,26 @@ func partitionBytes(t iceberg.Type, value any) (raw []byte, ok bool) {
 	return raw, true
 }
 
-// compareBytes orders serialised values of t as Iceberg orders the values; ok
-// is false for types that are not ordered here.
-func compareBytes(t iceberg.Type) (func(a, b []byte) int, bool) {
+// less orders serialised values of t as Iceberg orders the values; known is
+// false for types that are not ordered here, and for bytes that are no value.
+func less(t iceberg.Type, a, b []byte) (less, known bool) {
 	switch t.(type) {
 	case iceberg.StringType, iceberg.BinaryType, iceberg.FixedType, iceberg.UUIDType, iceberg.BooleanType:
-		return bytes.Compare, true
+		return bytes.Compare(a, b) < 0, true
 	case iceberg.Int32Type, iceberg.Int64Type, iceberg.DateType, iceberg.TimeType, iceberg.TimestampType, iceberg.TimestampTzType:
-		return func(a, b []byte) int {
-			x, _ := intBound(t, a)
-			y, _ := intBound(t, b)
-			return cmp.Compare(x, y)
-		}, true
+		x, okX := intBound(t, a)
+		y, okY := intBound(t, b)
+		return x < y, okX && okY
 	case iceberg.DecimalType:
-		return compareDecimals, true
+		return compareDecimals(a, b) < 0, true
 	}
-	return nil, false
+	return false, false
+}
+
+// certainlyLess reports whether a is known to be less than b.
+func certainlyLess(t iceberg.Type, a, b []byte) bool {
+	l, known := less(t, a, b)
+	return known && l
 }
 
 // compareDecimals orders big-endian two's complement numbers of one scale.

@@ -179,7 +179,7 @@ func (w Window) validate() error {
 		return fmt.Errorf("the window %s ends before it begins: %w", w, ErrWindow)
 	}
 	lo, hi := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)
-	if w.From.Before(lo) || w.To.After(hi) {
+	if w.From.Before(lo) || !w.To.Before(hi) {
 		return fmt.Errorf("the window %s reaches outside the years 1 to 9999: %w", w, ErrWindow)
 	}
 	return nil
