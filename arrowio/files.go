@@ -16,10 +16,10 @@ const namesShown = 3
 
 // originOf describes what was listed. The fingerprint changes when any file
 // is added, removed or written again.
-func originOf(kind string, list []lake.File) lake.Origin {
+func originOf(kind, path string, list []lake.File) lake.Origin {
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b lake.File) int { return strings.Compare(a.Path, b.Path) })
-	origin := lake.Origin{Kind: kind, Files: len(list)}
+	origin := lake.Origin{Kind: kind, Path: path, Files: len(list)}
 	hash := sha256.New()
 	for i, f := range list {
 		if i < namesShown {

@@ -117,7 +117,7 @@ func (s *fileSource) Pin(ctx context.Context, _ lake.Window) (lake.Input, error)
 	if err != nil {
 		return nil, err
 	}
-	in, err := s.input(originOf(s.kind, list), list)
+	in, err := s.input(originOf(s.kind, s.cfg.Path, list), list)
 	if err != nil {
 		return nil, err
 	}

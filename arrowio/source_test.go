@@ -55,8 +55,8 @@ func TestNewChoosesTheForm(t *testing.T) {
 func TestOriginTellsWhatWasPinned(t *testing.T) {
 	t.Parallel()
 	list := []lake.File{{Path: "d", Size: 4, ETag: "4"}, {Path: "a", Size: 1, ETag: "1"}, {Path: "c", Size: 3, ETag: "3"}, {Path: "b", Size: 2, ETag: "2"}}
-	got := originOf("csv", list)
-	want := lake.Origin{Kind: "csv", Files: 4, Names: []string{"a", "b", "c"}, Bytes: 10, Fingerprint: got.Fingerprint}
+	got := originOf("csv", "data/*.csv", list)
+	want := lake.Origin{Kind: "csv", Path: "data/*.csv", Files: 4, Names: []string{"a", "b", "c"}, Bytes: 10, Fingerprint: got.Fingerprint}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("originOf (-want +got):\n%s", diff)
 	}
@@ -66,7 +66,7 @@ func TestOriginTellsWhatWasPinned(t *testing.T) {
 	seen := map[string]bool{got.Fingerprint: true}
 	for _, change := range []lake.File{{Path: "e", Size: 4, ETag: "4"}, {Path: "d", Size: 5, ETag: "4"}, {Path: "d", Size: 4, ETag: "5"}} {
 		list[0] = change
-		print := originOf("csv", list).Fingerprint
+		print := originOf("csv", "data/*.csv", list).Fingerprint
 		if seen[print] {
 			t.Errorf("the fingerprint does not change with %v", change)
 		}

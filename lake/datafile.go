@@ -6,9 +6,11 @@ import (
 	"maps"
 	"math"
 	"strconv"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/compress"
 	"github.com/apache/arrow-go/v18/parquet/metadata"
 	"github.com/apache/iceberg-go"
@@ -25,6 +27,7 @@ type dataWriter struct {
 	name      func() string
 	procs     int
 	target    int64 // compressed bytes
+	timeout   time.Duration
 	done      func(stagedFile)
 
 	begun int
@@ -55,7 +58,7 @@ func (w *dataWriter) write(ctx context.Context, rows []arrow.RecordBatch) error 
 // visit appends rows to the open file and ends it if it is large enough.
 func (w *dataWriter) visit(ctx context.Context, rows []arrow.RecordBatch) error {
 	if w.file == nil {
-		if err := w.begin(); err != nil {
+		if err := w.begin(ctx); err != nil {
 			return err
 		}
 	}
@@ -71,7 +74,7 @@ func (w *dataWriter) visit(ctx context.Context, rows []arrow.RecordBatch) error 
 	return nil
 }
 
-func (w *dataWriter) begin() error {
+func (w *dataWriter) begin(ctx context.Context) error {
 	c, err := pageCodec(w.layout.properties)
 	if err != nil {
 		return err
@@ -81,7 +84,7 @@ func (w *dataWriter) begin() error {
 	if err != nil {
 		return fmt.Errorf("create %s: %w", w.path, err)
 	}
-	w.sink = &countingWriter{to: out}
+	w.sink = &countingWriter{ctx: ctx, to: out, timeout: w.timeout}
 	if w.file, err = newParquetFile(w.sink, w.layout.arrow, c); err != nil {
 		return fmt.Errorf("begin %s: %w", w.path, err)
 	}
@@ -117,7 +120,7 @@ func (w *dataWriter) close() error {
 		return fmt.Errorf("complete %s: %w", w.path, err)
 	}
 	w.file = nil
-	if err := w.sink.to.Close(); err != nil {
+	if err := w.sink.complete(); err != nil {
 		return fmt.Errorf("complete %s: %w", w.path, err)
 	}
 	df, err := w.dataFile(footer)
@@ -131,8 +134,8 @@ func (w *dataWriter) close() error {
 // abort gives the open file up. The context that its store was opened with
 // must be cancelled first: closing a live upload would complete it.
 func (w *dataWriter) abort() {
-	if w.file != nil {
-		w.file = nil
+	w.file = nil
+	if w.sink != nil && !w.sink.closed {
 		_ = w.sink.to.Close() // it was given up
 	}
 }
@@ -155,6 +158,11 @@ func (w *dataWriter) dataFile(footer *metadata.FileMetaData) (iceberg.DataFile, 
 	if err != nil {
 		return nil, err
 	}
+	lower, upper := maps.Clone(df.LowerBoundValues()), maps.Clone(df.UpperBoundValues())
+	for _, id := range unboundedTexts(footer) {
+		delete(lower, id)
+		delete(upper, id)
+	}
 	nans := map[int]int64{}
 	for id, n := range w.nans {
 		if _, counted := df.ValueCounts()[id]; counted {
@@ -162,12 +170,33 @@ func (w *dataWriter) dataFile(footer *metadata.FileMetaData) (iceberg.DataFile, 
 		}
 	}
 	b.ColumnSizes(df.ColumnSizes()).ValueCounts(df.ValueCounts()).NullValueCounts(df.NullValueCounts()).
-		NaNValueCounts(nans).LowerBoundValues(df.LowerBoundValues()).UpperBoundValues(df.UpperBoundValues()).
+		NaNValueCounts(nans).LowerBoundValues(lower).UpperBoundValues(upper).
 		SplitOffsets(df.SplitOffsets())
 	if w.layout.sortOrder != 0 {
 		b.SortOrderID(w.layout.sortOrder)
 	}
 	return b.Build(), nil
+}
+
+// unboundedTexts are the field ids of texts and binaries whose bounds are not to
+// be believed. arrow-go leaves a bound of more than 4,096 bytes out of a row
+// group's statistics; iceberg-go then takes the empty text for the greatest, and
+// passes over a row group that has neither.
+func unboundedTexts(footer *metadata.FileMetaData) (ids []int) {
+	for g := range footer.NumRowGroups() {
+		group := footer.RowGroup(g)
+		for i := range group.NumColumns() {
+			chunk, err := group.ColumnChunk(i)
+			if err != nil || chunk.Type() != parquet.Types.ByteArray {
+				continue
+			}
+			stats, err := chunk.Statistics()
+			if err != nil || stats == nil || (stats.NullCount() < chunk.NumValues() && (!stats.HasMinMax() || len(stats.EncodeMax()) == 0)) {
+				ids = append(ids, int(footer.Schema.Column(i).SchemaNode().FieldID()))
+			}
+		}
+	}
+	return ids
 }
 
 // logicalTypes names the Avro logical types of partition values, by field id.
@@ -247,14 +276,26 @@ func (o *owned) exactBounds(p iceberg.Properties) iceberg.Properties {
 	return out
 }
 
-// countingWriter counts the bytes that went to a file.
+// countingWriter counts the bytes that went to a file, each write under a
+// deadline of its own: a store that takes no byte any more is an error.
 type countingWriter struct {
-	to iceio.FileWriter
-	n  int64
+	ctx     context.Context // of the stage; a writer's calls have no place for one
+	to      iceio.FileWriter
+	timeout time.Duration
+	n       int64
+	closed  bool
 }
 
 func (c *countingWriter) Write(p []byte) (int, error) {
-	n, err := c.to.Write(p)
+	n, err := within(c.ctx, c.timeout, func(context.Context) (int, error) { return c.to.Write(p) })
 	c.n += int64(n)
 	return n, err
+}
+
+// complete ends the file. It is no Close, which the encoder would call. What an upload still holds goes out now, so it may
+// take some writes' time.
+func (c *countingWriter) complete() error {
+	c.closed = true
+	_, err := within(c.ctx, 5*c.timeout, func(context.Context) (struct{}, error) { return struct{}{}, c.to.Close() })
+	return err
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 )
 
 // The few errors that a caller may have to tell apart, each with the state of
@@ -68,10 +69,15 @@ func Untouched(err error) bool {
 	return err != nil && !errors.Is(err, ErrUnknown) && !errors.Is(err, ErrSuperseded)
 }
 
-// unreachable reports whether an error is of the network, before or while
-// something was asked, so that asking again later may succeed.
+// unreachable reports whether an error is of the network, or of a server that
+// could not do what it was asked just now, so that asking again later may succeed.
 func unreachable(err error) bool {
+	if errors.Is(err, ErrUnknown) || errors.Is(err, ErrTemporary) {
+		return false
+	}
 	var op *net.OpError
 	var dns *net.DNSError
-	return !errors.Is(err, ErrUnknown) && !errors.Is(err, ErrTemporary) && (errors.As(err, &op) || errors.As(err, &dns))
+	var answer interface{ HTTPStatusCode() int }
+	return errors.As(err, &op) || errors.As(err, &dns) ||
+		(errors.As(err, &answer) && (answer.HTTPStatusCode() >= 500 || answer.HTTPStatusCode() == http.StatusTooManyRequests))
 }

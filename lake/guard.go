@@ -71,11 +71,27 @@ func (g *guard) check(ctx context.Context, b Batch) (arrow.RecordBatch, error) {
 		return nil, err
 	}
 	g.counted(rec.NumRows(), rec.NumRows()-kept.NumRows())
-	if err := requireValues(g.fit.schema, kept); err != nil {
+	if row, column, missing := missingRequired(g.fit.schema, kept); missing {
 		kept.Release()
-		return nil, fmt.Errorf("%s, rows from %d: %w", b.File, b.FirstRow, err)
+		return nil, fmt.Errorf("%s row %d: column %q is NULL, but the table requires it: %w", b.File, b.FirstRow+int64(nthKept(keep, row)), column, ErrInput)
 	}
 	return kept, nil
+}
+
+// nthKept is the place of the n-th kept row, from 0, in the batch.
+func nthKept(keep []bool, n int) int {
+	if keep == nil {
+		return n
+	}
+	for i, ok := range keep {
+		if ok {
+			if n == 0 {
+				return i
+			}
+			n--
+		}
+	}
+	return len(keep)
 }
 
 func (g *guard) sameTypes(b Batch) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
+	"golang.org/x/sync/errgroup"
 )
 
 // Load replaces the table's rows in w, within the load's scope, by the source's
@@ -22,16 +23,16 @@ func (l *Loader) Load(ctx context.Context, load Load, src Source, w Window) (Rec
 	began := time.Now()
 	j, err := l.prepare(ctx, load, src, w)
 	if err != nil {
-		return j.receipt(w, nil, began), j.failed("plan", w, err)
+		return j.receipt(w, nil, began, err), j.failed("plan", w, err)
 	}
 	j.Trace.planned(j.plan(nil))
 	staged, err := j.stage(ctx)
 	if err != nil {
 		j.discard(ctx, nil)
-		return j.receipt(w, nil, began), j.failed("stage", w, err)
+		return j.receipt(w, nil, began, err), j.failed("stage", w, err)
 	}
 	landed, err := j.commit(ctx, staged)
-	return j.receipt(w, landed, began), j.failed("commit", w, err)
+	return j.receipt(w, landed, began, err), j.failed("commit", w, err)
 }
 
 // failed says what was being done to which table and window.
@@ -118,37 +119,44 @@ func targetBytes(p iceberg.Properties) (int64, error) {
 // and works on after ctx was cancelled, for a while. What it cannot remove
 // stays as an orphan, which its name tells from other writers' files.
 func (j *loading) discard(ctx context.Context, keep map[string]bool) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), j.Timeout)
-	defer cancel()
 	j.mu.Lock()
 	written := slices.Sorted(maps.Keys(j.written))
 	j.mu.Unlock()
+	written = slices.DeleteFunc(written, func(path string) bool { return keep[path] })
 	if j.planned == nil || len(written) == 0 {
 		return
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*j.Timeout)
+	defer cancel()
 	s, err := openStore(ctx, j.planned, j.Timeout)
 	if err != nil {
 		return
 	}
+	group := errgroup.Group{}
+	group.SetLimit(discarders)
 	for _, path := range written {
-		if keep[path] || ctx.Err() != nil {
-			continue
-		}
-		if s.remove(path) == nil {
-			j.mu.Lock()
-			delete(j.written, path)
-			j.mu.Unlock()
-		}
+		group.Go(func() error {
+			if ctx.Err() == nil && s.remove(path) == nil {
+				j.mu.Lock()
+				delete(j.written, path)
+				j.mu.Unlock()
+			}
+			return nil
+		})
 	}
+	_ = group.Wait() // what is left is an orphan, no failure of the load
 }
 
+// discarders is how many objects are removed at the same time.
+const discarders = 16
+
 // receipt is what the load did so far, or how it landed.
-func (j *loading) receipt(w Window, a *landing, began time.Time) Receipt {
+func (j *loading) receipt(w Window, a *landing, began time.Time, err error) Receipt {
 	if j.owned != nil {
 		w = j.owned.window
 	}
 	r := Receipt{
-		Outcome: Failed, Load: j.load.Name, Table: j.load.TableName(), Mode: "replace", Branch: j.load.Branch,
+		Outcome: outcomeOf(err), Load: j.load.Name, Table: j.load.TableName(), Mode: "replace", Branch: j.load.Branch,
 		Window: w.JSON(), Seconds: time.Since(began).Seconds(),
 	}
 	if j.base != nil {
@@ -163,7 +171,6 @@ func (j *loading) receipt(w Window, a *landing, began time.Time) Receipt {
 	if a.attempt == nil {
 		return r
 	}
-	r.Outcome = Landed
 	r.SnapshotID, r.MetadataLocation = strconv.FormatInt(a.id, 10), a.metadataLocation
 	read := r.Rows
 	r.Rows = a.rows

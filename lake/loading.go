@@ -25,10 +25,12 @@ type loading struct {
 	owned   *owned
 	origin  Origin
 
-	nonce    string
-	files    atomic.Int64 // numbers the objects of this load
-	mu       sync.Mutex
-	written  map[string]bool // objects begun by this load, until they are removed
+	nonce   string
+	files   atomic.Int64 // numbers the objects of this load
+	mu      sync.Mutex
+	written map[string]bool // objects begun by this load, until they are removed
+
+	watching sync.Mutex // over progress, and over the hooks that are told of it
 	progress Progress
 }
 
@@ -112,9 +114,9 @@ func (j *loading) loadTable(ctx context.Context) (*table.Table, error) {
 // is empty.
 func (j *loading) noFile() error {
 	if j.load.OnEmpty == SkipEmpty {
-		return fmt.Errorf("the source matched no file: %w", ErrSkipped)
+		return fmt.Errorf("the source matched no file%s: %w", j.origin.of(), ErrSkipped)
 	}
-	return fmt.Errorf("the source matched no file, and a missing file never means an empty window: %w", ErrRefused)
+	return fmt.Errorf("the source matched no file%s, and a missing file never means an empty window: look whether it was delivered, and where: %w", j.origin.of(), ErrRefused)
 }
 
 // designTable drafts a table that does not exist yet from the source.
@@ -216,8 +218,8 @@ func (j *loading) note(path string) string {
 }
 
 func (j *loading) advance(change func(*Progress)) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
+	j.watching.Lock()
+	defer j.watching.Unlock()
 	change(&j.progress)
 	j.Trace.progress(j.progress)
 }

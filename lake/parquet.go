@@ -39,6 +39,11 @@ const (
 	// rowGroupBytes ends a row group of wide rows earlier; Iceberg's default.
 	rowGroupBytes = 128 * mib
 	pageBytes     = mib
+	// statsBytes is the longest value that row groups keep as their least or
+	// greatest. arrow-go leaves one out that is longer, 4,096 bytes by default,
+	// and iceberg-go reads a greatest value that is missing as the empty text:
+	// a filter then passes over the row group.
+	statsBytes = 16 * mib
 )
 
 // newParquetFile begins a file. The schema carries the field ids.
@@ -55,8 +60,8 @@ func newParquetFile(w io.Writer, sc *arrow.Schema, codec codec) (*parquetFile, e
 	if err != nil {
 		return nil, err
 	}
-	f.writer = file.NewParquetWriter(w, pq.Root(), file.WithWriterProps(props))
-	return f, nil
+	f.writer, err = file.NewParquetWriterWithError(w, pq.Root(), file.WithWriterProps(props))
+	return f, err
 }
 
 // codec is how pages are compressed.
@@ -71,6 +76,7 @@ func writerProperties(sc *arrow.Schema, c codec) *parquet.WriterProperties {
 		parquet.WithCompression(c.compression),
 		parquet.WithCompressionLevel(c.level),
 		parquet.WithDataPageSize(pageBytes),
+		parquet.WithMaxStatsSize(statsBytes),
 		parquet.WithMaxRowGroupLength(rowGroupRows * 2),
 		parquet.WithVersion(parquet.V2_6),
 		parquet.WithStoreDecimalAsInteger(true),

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"net/url"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -20,7 +19,8 @@ type partition struct {
 	order int
 	// values holds the tuple by partition field id; NULL is a nil entry.
 	values map[int]any
-	// path is the folder for people, such as event_time_day=2026-05-04.
+	// path is the folder for people, such as event_time_day=2026-05-04. Several
+	// partitions may have one.
 	path string
 }
 
@@ -193,12 +193,25 @@ func (p *partitioner) lookUp(key []byte) *partition {
 			value = v.Val.Any()
 		}
 		made.values[f.spec.FieldID] = value
-		path = append(path, url.QueryEscape(f.spec.Name)+"="+url.QueryEscape(f.spec.Transform.ToHumanStrType(f.result, value)))
+		path = append(path, folder(f.spec.Name)+"="+folder(f.spec.Transform.ToHumanStrType(f.result, value)))
 	}
 	made.path = strings.Join(path, "/")
 	p.known[string(key)] = made
 	p.all = append(p.all, made)
 	return made
+}
+
+// folder is a text as a part of a path: for people, so it may lose characters.
+// What is left has the same meaning as a path, as a URL and as an object's key;
+// escaped characters have not, and .. would lead out of the table.
+func folder(text string) string {
+	name := []byte(text[:min(len(text), 64)])
+	for i, c := range name {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' {
+			name[i] = '_'
+		}
+	}
+	return string(name)
 }
 
 // rowCodes gives each row the code of its value of this field.

@@ -1,5 +1,10 @@
 package lake
 
+import (
+	"context"
+	"errors"
+)
+
 // Receipt says what a load did. Its JSON form is stable.
 type Receipt struct {
 	Outcome          Outcome       `json:"outcome"`
@@ -8,9 +13,9 @@ type Receipt struct {
 	Mode             string        `json:"mode"`
 	Branch           string        `json:"branch"`
 	Window           *WindowJSON   `json:"window"`
-	SnapshotID       string        `json:"snapshot_id,omitempty"`
-	BaseSnapshotID   string        `json:"base_snapshot_id,omitempty"`
-	MetadataLocation string        `json:"metadata_location,omitempty"`
+	SnapshotID       string        `json:"snapshot_id"`
+	BaseSnapshotID   string        `json:"base_snapshot_id"`
+	MetadataLocation string        `json:"metadata_location"`
 	Rows             RowCounts     `json:"rows"`
 	Files            FileCounts    `json:"files"`
 	Bytes            ByteCounts    `json:"bytes"`
@@ -35,6 +40,25 @@ const (
 	Skipped     Outcome = "skipped"
 	Interrupted Outcome = "interrupted"
 )
+
+// outcomeOf is the outcome that a load's error stands for.
+func outcomeOf(err error) Outcome {
+	switch {
+	case err == nil:
+		return Landed
+	case errors.Is(err, ErrUnknown):
+		return Unknown
+	case errors.Is(err, ErrSuperseded):
+		return Superseded
+	case errors.Is(err, ErrRefused), errors.Is(err, ErrOutsideWindow):
+		return Refused
+	case errors.Is(err, ErrSkipped):
+		return Skipped
+	case errors.Is(err, context.Canceled):
+		return Interrupted
+	}
+	return Failed
+}
 
 // WindowJSON is a window in machine-readable output. The bounds of a naive
 // time column carry no Z.
@@ -91,7 +115,7 @@ type ByteCounts struct {
 
 // ReceiptError is an error in machine-readable output.
 type ReceiptError struct {
-	// Code is the exit code of the command.
+	// Code is the exit code of the command; the library leaves errors to it.
 	Code int `json:"code"`
 	// Kind is a short stable word for the kind of error.
 	Kind string `json:"kind"`

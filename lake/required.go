@@ -1,23 +1,21 @@
 package lake
 
 import (
-	"fmt"
-
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/iceberg-go"
 )
 
-// requireValues refuses a NULL in a required column, at every depth. iceberg-go
+// missingRequired finds a NULL in a required column, at every depth. iceberg-go
 // does not look, and would store whatever value slot lies under the null, or
-// turn a whole struct to NULL (pitfall L1). Its error wraps ErrInput.
-func requireValues(sc *iceberg.Schema, rec arrow.RecordBatch) error {
+// turn a whole struct to NULL (pitfall L1).
+func missingRequired(sc *iceberg.Schema, rec arrow.RecordBatch) (row int, column string, missing bool) {
 	for i, f := range sc.Fields() {
 		if row, path, bad := missingValue(f, rec.Column(i), nil); bad {
-			return fmt.Errorf("column %q is NULL in row %d of them, but the table requires it: %w", path, row+1, ErrInput)
+			return row, path, true
 		}
 	}
-	return nil
+	return 0, "", false
 }
 
 // missingValue finds the first slot of a that is NULL though f is required and

@@ -51,8 +51,8 @@ func Rows(ctx context.Context, t *table.Table, q RowsQuery) (*RowsResult, error)
 			return nil, err
 		}
 	}
-	f := &fit{}
-	if err := f.rebind(sc); err != nil {
+	f, err := fitOf(sc)
+	if err != nil {
 		return nil, err
 	}
 	return &RowsResult{Schema: f.arrow, Batches: q.read(ctx, t, f, scan, in)}, nil

@@ -119,9 +119,9 @@ func (f *fit) evolve(columns []Column, unknown func(Column) bool, lastID int) er
 }
 
 // bind maps the source's columns to the table's by name.
-func (f *fit) bind(columns []Column) (err error) {
-	if f.arrow, err = table.SchemaToArrowSchema(f.schema, nil, true, false); err != nil {
-		return fmt.Errorf("write the table's schema as Arrow: %w: %w", err, ErrSchema)
+func (f *fit) bind(columns []Column) error {
+	if err := f.rebind(f.schema); err != nil {
+		return err
 	}
 	fields := f.schema.Fields()
 	f.from = make([]int, len(fields))
@@ -154,12 +154,21 @@ func (f *fit) bind(columns []Column) (err error) {
 // rebind takes over the schema that a catalog made of the drafted one: the same
 // columns in the same order, whatever their ids.
 func (f *fit) rebind(sc *iceberg.Schema) error {
-	f.schema = sc
-	var err error
-	if f.arrow, err = table.SchemaToArrowSchema(sc, nil, true, false); err != nil {
-		return fmt.Errorf("write the table's schema as Arrow: %w: %w", err, ErrSchema)
+	drafted, err := fitOf(sc)
+	if err != nil {
+		return err
 	}
+	f.schema, f.arrow = drafted.schema, drafted.arrow
 	return nil
+}
+
+// fitOf is a schema with its Arrow form, for rows that are of the table already.
+func fitOf(sc *iceberg.Schema) (*fit, error) {
+	arrow, err := table.SchemaToArrowSchema(sc, nil, true, false)
+	if err != nil {
+		return nil, fmt.Errorf("write the table's schema as Arrow: %w: %w", err, ErrSchema)
+	}
+	return &fit{schema: sc, arrow: arrow}, nil
 }
 
 // sourceName is the source's name of a table column; "" where it has none.

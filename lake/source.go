@@ -42,6 +42,8 @@ type Input interface {
 type Origin struct {
 	// Kind is the form of the source: csv, parquet.
 	Kind string
+	// Path is where files were looked for, as the source was told. May be empty.
+	Path string
 	// Files is the number of files matched.
 	Files int
 	// Names holds the first of the files' names, for people.
@@ -53,6 +55,14 @@ type Origin struct {
 	// Exact is true where the source claims to be exactly the window, so that a
 	// row outside is an error; else it selects the window's rows from more.
 	Exact bool
+}
+
+// of says where files were looked for, as a part of a sentence.
+func (o Origin) of() string {
+	if o.Path == "" {
+		return ""
+	}
+	return " of " + o.Path
 }
 
 // Column is one column of a source.

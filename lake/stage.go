@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/iceberg-go"
@@ -62,6 +63,7 @@ type limits struct {
 	procs       int
 	tempDir     string
 	targetBytes int64
+	timeout     time.Duration // of one write
 }
 
 const mib = 1 << 20
@@ -77,6 +79,7 @@ func newLimits(l Loader, targetBytes int64) limits {
 		procs:       l.Procs,
 		tempDir:     l.TempDir,
 		targetBytes: targetBytes,
+		timeout:     l.Timeout,
 	}
 }
 
@@ -227,7 +230,7 @@ func (s *staging) finishPartition(ctx context.Context, w *dataWriter, p *partiti
 
 func (s *staging) writer(p *partition) *dataWriter {
 	w := &dataWriter{
-		layout: s.layout, io: s.io, partition: p, procs: s.limits.procs, target: s.limits.targetBytes,
+		layout: s.layout, io: s.io, partition: p, procs: s.limits.procs, target: s.limits.targetBytes, timeout: s.limits.timeout,
 		name: func() string { return s.name(p) },
 		done: s.record,
 	}

@@ -63,6 +63,23 @@ func within[T any](ctx context.Context, d time.Duration, call func(context.Conte
 	}
 }
 
+// watch ends the context where d passes without the returned watchdog having
+// been fed: for calls of a library that go on and on and take no deadline.
+func watch(ctx context.Context, d time.Duration) (context.Context, *watchdog, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	w := &watchdog{d: d, timer: time.AfterFunc(d, func() { cancel(fmt.Errorf("no answer within %s: %w", d, ErrTemporary)) })}
+	return ctx, w, func() { w.timer.Stop(); cancel(nil) }
+}
+
+type watchdog struct {
+	d     time.Duration
+	timer *time.Timer
+}
+
+// rest stops the clock while the caller is busy itself, feed starts it again.
+func (w *watchdog) rest() { w.timer.Stop() }
+func (w *watchdog) feed() { w.timer.Reset(w.d) }
+
 func (s *store) read(path string) ([]byte, error) {
 	return within(s.ctx, s.timeout, func(context.Context) ([]byte, error) {
 		f, err := s.io.Open(path)

@@ -42,20 +42,39 @@ func (j *loading) survive(ctx context.Context, head *table.Table, entry iceberg.
 		File: entry.DataFile(), Length: entry.DataFile().FileSizeBytes(),
 		DeleteFiles: positions, EqualityDeleteFiles: equalities, DataSequenceNumber: &sequence,
 	}
+	ctx, dog, stop := watch(ctx, 5*j.Timeout)
+	defer stop()
 	_, batches, err := head.Scan(table.WithMaxConcurrency(1)).ReadTasks(ctx, []table.FileScanTask{task})
 	if err != nil {
 		return derived{}, fmt.Errorf("read %s: %w", entry.DataFile().FilePath(), err)
 	}
-	current := &fit{schema: head.Schema()}
-	if err := current.rebind(head.Schema()); err != nil {
+	current, err := fitOf(head.Schema())
+	if err != nil {
 		return derived{}, err
 	}
 	var out derived
-	kept := j.surviving(ctx, current, batches, &out.owned)
+	kept := j.surviving(ctx, current, watched(ctx, dog, batches), &out.owned)
 	if out.files, err = j.stageInto(ctx, head, current, kept, func(iceberg.DataFile) {}); err != nil {
 		return derived{}, fmt.Errorf("rewrite %s: %w", entry.DataFile().FilePath(), err)
 	}
 	return out, nil
+}
+
+// watched feeds the watchdog while a batch is waited for, and says why the
+// context ended.
+func watched(ctx context.Context, dog *watchdog, batches iter.Seq2[arrow.RecordBatch, error]) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		for rec, err := range batches {
+			dog.rest()
+			if err != nil && ctx.Err() != nil {
+				err = context.Cause(ctx)
+			}
+			if !yield(rec, err) {
+				return
+			}
+			dog.feed()
+		}
+	}
 }
 
 // surviving yields the rows that are not owned and counts those that are.

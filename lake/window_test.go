@@ -52,7 +52,7 @@ func TestParseWindowRefuses(t *testing.T) {
 	for _, text := range []string{
 		"", "yesterday", "2026-13", "2026-02-30", "2026-05-04T24", "2026-05-04/", "/2026-05-04", "2026-05-04/P",
 		"2026-05-04/PT", "2026-05-05/2026-05-04", "2026-05-04/2026-05-04", "2026-05-04/P0D", "26-05-04",
-		"2026-05-04T10:00+99:00/P1D", "2026-05-04T10:61/P1D", "0000-01-01/P1D",
+		"9999-12-31", "9999", "2026-05-04T10:00+99:00/P1D", "2026-05-04T10:61/P1D", "0000-01-01/P1D",
 	} {
 		if w, err := ParseWindow(text, nil); !errors.Is(err, ErrWindow) {
 			t.Errorf("ParseWindow(%q) = %v, %v, want ErrWindow", text, w, err)

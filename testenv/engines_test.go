@@ -120,7 +120,7 @@ func TestCellText(t *testing.T) {
 func TestInterpreterGoesOn(t *testing.T) {
 	t.Parallel()
 	p := Python(t)
-	if err := p.ask("duckdb_query.py", map[string]any{"Metadata": "none", "S3": nil, "Query": "SELECT wrong"}, nil); err == nil || !strings.Contains(err.Error(), "wrong") {
+	if err := p.ask("duckdb_query.py", map[string]any{"Metadata": "none", "S3": nil, "Queries": []string{"SELECT wrong"}}, nil); err == nil || !strings.Contains(err.Error(), "wrong") {
 		t.Errorf("a wrong query: %v, want what DuckDB says", err)
 	}
 	if got := DuckDB(t, "none", nil, "SELECT 1, 'x', NULL"); !slices.Equal(got[0], []string{"1", `"x"`, "NULL"}) {
