@@ -357,3 +357,15 @@ func nanBatch(sc *arrow.Schema) arrow.RecordBatch {
 	b.Field(1).(*array.Float64Builder).Append(math.NaN())
 	return b.NewRecordBatch()
 }
+
+// A watermark keeps every digit that the window's bound had.
+func TestCase33_WatermarkKeepsItsDigits(t *testing.T) {
+	t.Parallel()
+	e := newEvents(t, "digits")
+	for range 2 {
+		r := e.replace("2026-05-04T13:00:00Z/2026-05-04T13:28:27.031153Z", event(1, "2026-05-04T13:28:27.031152Z", 1), event(2, "2026-05-04T13:28:27.031153Z", 2))
+		if *r.Watermark != "2026-05-04T13:28:27.031153Z" || r.Rows.Written != 1 {
+			t.Fatalf("watermark %s, rows %+v", *r.Watermark, r.Rows)
+		}
+	}
+}
