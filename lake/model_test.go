@@ -31,7 +31,7 @@ func TestModel(t *testing.T) {
 	ops := *modelOps
 	if ops == 0 {
 		ops = 25
-		if os.Getenv("CI") != "" {
+		if os.Getenv("CI") != "" && !testing.Short() {
 			ops = 60
 		}
 	}

@@ -101,10 +101,14 @@ func TestFlightsParquet(t *testing.T) {
 // onStores runs a test over a folder and over a bucket.
 func onStores(t *testing.T, test func(t *testing.T, cat *testenv.LocalCatalog)) {
 	t.Helper()
-	t.Run("files", func(t *testing.T) {
-		t.Parallel()
-		test(t, testenv.Catalog(t))
-	})
+	if testing.Short() {
+		t.Log("-short: in a bucket alone")
+	} else {
+		t.Run("files", func(t *testing.T) {
+			t.Parallel()
+			test(t, testenv.Catalog(t))
+		})
+	}
 	t.Run("bucket", func(t *testing.T) {
 		t.Parallel()
 		test(t, testenv.CatalogOn(t, testenv.MinIO(t)))
