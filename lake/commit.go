@@ -21,10 +21,10 @@ import (
 //
 // After a conflict the loop goes round: the fence, a new survey of the new
 // head, a new attempt. Source files are staged once; derived files are made
-// again only where what they were made from changed. Open is sent again. Only
-// where the table cannot be read is the outcome unknown: then every file is
-// kept, and running the load again is safe, for whether or not the lost commit
-// landed, the next run replaces the same rows.
+// again only where what they were made from changed. Open is sent again, a few
+// times. Where it stays open, or the table cannot be read, the outcome is
+// unknown: then every file is kept, and running the load again is safe, for
+// whether or not the lost commit landed, the next run replaces the same rows.
 //
 // This is the only loop that tries again. iceberg-go's own replay stays off,
 // whatever the table's properties say, since this package calls CommitTable
