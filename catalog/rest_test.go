@@ -22,24 +22,18 @@ func restConfig(t *testing.T) Config {
 	t.Helper()
 	uri := os.Getenv("CALVE_REST_URI")
 	if uri == "" {
-		t.Skip("CALVE_REST_URI is not set")
+		t.Skip("CALVE_REST_URI is not set: name an Iceberg REST server whose tables are in the store that CALVE_TEST_S3 names")
 	}
 	return Config{Type: "rest", URI: uri, S3: testS3(t)}
 }
 
-// testS3 is the store at CALVE_TEST_S3, with the keys of CALVE_TEST_S3_KEY and
-// CALVE_TEST_S3_SECRET.
+// StoreForTest gives a test a store. See minio_test.go.
+var StoreForTest func(*testing.T) S3
+
+// testS3 is a store that is there: MinIO, or what CALVE_TEST_S3 names.
 func testS3(t *testing.T) S3 {
 	t.Helper()
-	endpoint := os.Getenv("CALVE_TEST_S3")
-	if endpoint == "" {
-		t.Skip("CALVE_TEST_S3 is not set")
-	}
-	return S3{
-		Endpoint:        endpoint,
-		AccessKeyID:     firstOf(os.Getenv("CALVE_TEST_S3_KEY"), "minio"),
-		SecretAccessKey: firstOf(os.Getenv("CALVE_TEST_S3_SECRET"), "minio12345"),
-	}
+	return StoreForTest(t)
 }
 
 func TestRESTCreateWithFirstSnapshotInOneCommit(t *testing.T) {
