@@ -22,7 +22,9 @@ type Catalog struct {
 	// create rewrites the updates of a commit that creates a table, where the
 	// catalog needs them in another form. Optional.
 	create func([]table.Update) []table.Update
-	close  func() error
+	// writesMetadata is true where a commit writes the metadata file from here.
+	writesMetadata bool
+	close          func() error
 }
 
 var _ lake.Catalog = (*Catalog)(nil)
@@ -58,6 +60,10 @@ func Open(ctx context.Context, c Config) (*Catalog, error) {
 
 // Files are the files that sources read, with the catalog's S3 settings.
 func (c *Catalog) Files() *Files { return c.files }
+
+// WritesMetadata reports whether a commit writes the table's metadata file from
+// here, as in SQL catalogs, and not by a server.
+func (c *Catalog) WritesMetadata() bool { return c.writesMetadata }
 
 // Close releases the catalog's connections.
 func (c *Catalog) Close() error { return c.close() }

@@ -81,6 +81,8 @@ func openSQLite(ctx context.Context, name, dsn, warehouse string, props iceberg.
 		},
 		create: func(updates []table.Update) []table.Update { return []table.Update{fromNothing(updates)} },
 		close:  func() error { return errors.Join(cat.Close(), db.Close()) },
+
+		writesMetadata: true,
 	}, nil
 }
 

@@ -30,7 +30,10 @@ type attempt struct {
 
 // attemptOn builds a snapshot on the head just read that replaces the window's
 // rows by the staged files.
-func (j *loading) attemptOn(ctx context.Context, head *table.Table, staged []iceberg.DataFile, made map[string]derived) (*attempt, error) {
+//
+// The first attempt also merges manifests; later ones, which race with others,
+// are as short as they can be.
+func (j *loading) attemptOn(ctx context.Context, head *table.Table, staged []iceberg.DataFile, made map[string]derived, first bool) (*attempt, error) {
 	meta := head.Metadata()
 	snap := j.headOf(head)
 	store, err := openStore(ctx, head, j.Timeout)
@@ -41,7 +44,7 @@ func (j *loading) attemptOn(ctx context.Context, head *table.Table, staged []ice
 	if err != nil {
 		return nil, err
 	}
-	found, err := j.surveyWindow(ctx, store, meta, snap)
+	found, err := j.surveyWindow(store, meta, snap)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +62,7 @@ func (j *loading) attemptOn(ctx context.Context, head *table.Table, staged []ice
 	if err := j.allowEmpty(staged, a); err != nil {
 		return nil, err
 	}
-	list, err := j.writeManifests(head, store, found, changes, a)
+	list, err := j.writeManifests(ctx, head, store, found, changes, a, first)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +164,7 @@ func (j *loading) allowEmpty(staged []iceberg.DataFile, a *attempt) error {
 }
 
 // writeManifests stores the manifests that change and the manifest list.
-func (j *loading) writeManifests(head *table.Table, s *store, found *survey, c *changes, a *attempt) (string, error) {
+func (j *loading) writeManifests(ctx context.Context, head *table.Table, s *store, found *survey, c *changes, a *attempt, merge bool) (string, error) {
 	locations, err := head.LocationProvider()
 	if err != nil {
 		return "", err
@@ -198,6 +201,11 @@ func (j *loading) writeManifests(head *table.Table, s *store, found *survey, c *
 			}
 		}
 		list = append(list, mf)
+	}
+	if merge {
+		if list, err = j.mergeManifests(ctx, meta, s, found, list, put); err != nil {
+			return "", err
+		}
 	}
 	path := j.metaName(locations, fmt.Sprintf("snap-%d-", a.id))
 	a.objects = append(a.objects, path)

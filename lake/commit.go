@@ -62,23 +62,23 @@ func (j *loading) commit(ctx context.Context, staged []iceberg.DataFile) (*landi
 			return out, c.giveUp(ctx, err)
 		}
 		if a := c.landed(head); a != nil {
-			return c.finish(ctx, a, n, head.MetadataLocation()), nil
+			return c.finish(ctx, a, n, head.Metadata(), head.MetadataLocation()), nil
 		}
 		if err := j.fence(head); err != nil {
 			return out, c.giveUp(ctx, err)
 		}
-		a, err := j.attemptOn(ctx, head, staged, c.made)
+		a, err := j.attemptOn(ctx, head, staged, c.made, n == 1)
 		if err != nil {
 			return out, c.giveUp(ctx, err)
 		}
-		location, err := c.send(ctx, head, a)
+		meta, location, err := c.send(ctx, head, a)
 		if err == nil {
-			return c.finish(ctx, a, n, location), nil
+			return c.finish(ctx, a, n, meta, location), nil
 		}
 		previous = err
-		won, where, again := c.outcome(ctx, n)
+		won, now, again := c.outcome(ctx, n)
 		if won != nil {
-			return c.finish(ctx, won, n, where), nil
+			return c.finish(ctx, won, n, now.Metadata(), now.MetadataLocation()), nil
 		}
 		if again != nil {
 			return out, c.giveUp(ctx, fmt.Errorf("%w: %w", again, err))
@@ -153,40 +153,44 @@ func (c *committing) landed(head *table.Table) *attempt {
 
 // send gives an attempt to the catalog. From here on a cancelled caller waits:
 // the swap is short, and its outcome must be known.
-func (c *committing) send(ctx context.Context, head *table.Table, a *attempt) (location string, err error) {
+func (c *committing) send(ctx context.Context, head *table.Table, a *attempt) (meta table.Metadata, location string, err error) {
 	if err := context.Cause(ctx); err != nil {
-		return "", err
+		return nil, "", err
 	}
 	c.sent, c.sentOn = append(c.sent, a), head
 	c.open++
-	return within(context.WithoutCancel(ctx), c.Timeout, func(ctx context.Context) (string, error) {
-		_, location, err := c.Catalog.CommitTable(ctx, c.load.Table, a.requires, a.updates)
-		return location, err
+	type answer struct {
+		meta     table.Metadata
+		location string
+	}
+	got, err := within(context.WithoutCancel(ctx), c.Timeout, func(ctx context.Context) (answer, error) {
+		meta, location, err := c.Catalog.CommitTable(ctx, c.load.Table, a.requires, a.updates)
+		return answer{meta, location}, err
 	})
+	return got.meta, got.location, err
 }
 
 // outcome reads from the table what became of the attempts that were sent. It
-// returns the one that landed, or waits before the next attempt, or returns an
-// error where there must be no next one.
-func (c *committing) outcome(ctx context.Context, n int) (won *attempt, location string, err error) {
+// returns the one that landed and the table that shows it, or waits before the
+// next attempt, or returns an error where there must be no next one.
+func (c *committing) outcome(ctx context.Context, n int) (won *attempt, now *table.Table, err error) {
 	if len(c.sent) == 0 {
-		return nil, "", context.Cause(ctx)
+		return nil, nil, context.Cause(ctx)
 	}
-	head, err := c.head(ctx)
-	if err != nil {
-		return nil, "", err
+	if now, err = c.head(ctx); err != nil {
+		return nil, nil, err
 	}
-	if a := c.landed(head); a != nil {
-		return a, head.MetadataLocation(), nil
+	if a := c.landed(now); a != nil {
+		return a, now, nil
 	}
 	if c.open >= openAttempts {
-		return nil, "", errors.New("the catalog does not take the commit")
+		return nil, nil, errors.New("the catalog does not take the commit")
 	}
 	if err := context.Cause(ctx); err != nil {
-		return nil, "", err
+		return nil, nil, err
 	}
 	sleep(ctx, pauseAfter(n))
-	return nil, "", context.Cause(ctx)
+	return nil, nil, context.Cause(ctx)
 }
 
 // moved reports whether the branch's tip is another one: then no attempt that
@@ -213,13 +217,15 @@ func (c *committing) giveUp(ctx context.Context, err error) error {
 
 // finish removes what no snapshot names of a load that landed: survivors and
 // manifests of attempts that were lost, for the head has moved past all of
-// them. Nothing here can fail the load.
-func (c *committing) finish(ctx context.Context, a *attempt, n int, location string) *landing {
+// them; and metadata files that are past their time. Nothing here can fail the
+// load.
+func (c *committing) finish(ctx context.Context, a *attempt, n int, meta table.Metadata, location string) *landing {
 	keep := map[string]bool{}
 	for _, path := range append(a.objects, a.used...) {
 		keep[path] = true
 	}
 	c.discard(ctx, keep)
+	c.dropOldMetadata(ctx, meta)
 	return &landing{attempt: a, attempts: n, metadataLocation: location}
 }
 

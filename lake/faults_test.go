@@ -21,6 +21,7 @@ func TestEveryStepFails(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		first  bool
+		merge  bool
 		window string
 		rows   []testenv.Event
 	}{
@@ -28,6 +29,7 @@ func TestEveryStepFails(t *testing.T) {
 		"replace an hour, with survivors": {window: "2026-05-04T10", rows: []testenv.Event{event(5, "2026-05-04T10:45:00Z", 5)}},
 		"first load":                      {first: true, window: "2026-05-04", rows: []testenv.Event{event(5, "2026-05-04T05:00:00Z", 5)}},
 		"clear":                           {window: "2026-05-04"},
+		"merge manifests":                 {window: "2026-05-06", rows: []testenv.Event{event(5, "2026-05-06T05:00:00Z", 5)}, merge: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -41,6 +43,9 @@ func TestEveryStepFails(t *testing.T) {
 				for at := 0; ; at++ {
 					e := newEvents(t, "step")
 					e.load.OnEmpty = lake.ClearEmpty
+					if tc.merge {
+						e.mergingFrom(2)
+					}
 					if !tc.first {
 						for _, day := range []string{"2026-05-03", "2026-05-04", "2026-05-05"} {
 							e.replace(day, before...)

@@ -126,29 +126,38 @@ func (j *loading) discard(ctx context.Context, keep map[string]bool) {
 	if j.planned == nil || len(written) == 0 {
 		return
 	}
+	j.removeAll(ctx, j.planned, written, func(path string) {
+		j.mu.Lock()
+		delete(j.written, path)
+		j.mu.Unlock()
+	})
+}
+
+// removers is how many objects are removed at the same time.
+const removers = 16
+
+// removeAll removes objects of a table, as many as it can within a while, also
+// after ctx was cancelled, and calls removed, which may be nil, for each. What
+// is left is an orphan, and no failure of the load.
+func (j *loading) removeAll(ctx context.Context, t *table.Table, paths []string, removed func(path string)) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*j.Timeout)
 	defer cancel()
-	s, err := openStore(ctx, j.planned, j.Timeout)
+	s, err := openStore(ctx, t, j.Timeout)
 	if err != nil {
 		return
 	}
 	group := errgroup.Group{}
-	group.SetLimit(discarders)
-	for _, path := range written {
+	group.SetLimit(removers)
+	for _, path := range paths {
 		group.Go(func() error {
-			if ctx.Err() == nil && s.remove(path) == nil {
-				j.mu.Lock()
-				delete(j.written, path)
-				j.mu.Unlock()
+			if ctx.Err() == nil && s.remove(path) == nil && removed != nil {
+				removed(path)
 			}
 			return nil
 		})
 	}
-	_ = group.Wait() // what is left is an orphan, no failure of the load
+	_ = group.Wait()
 }
-
-// discarders is how many objects are removed at the same time.
-const discarders = 16
 
 // receipt is what the load did so far, or how it landed.
 func (j *loading) receipt(w Window, a *landing, began time.Time, err error) Receipt {

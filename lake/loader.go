@@ -27,6 +27,10 @@ type Catalog interface {
 	// file system that it would get. It writes nothing. Its error wraps
 	// [ErrNoNamespace] where the namespace is missing.
 	Draft(ctx context.Context, id table.Identifier, schema *iceberg.Schema, spec *iceberg.PartitionSpec, properties iceberg.Properties) (*table.Table, error)
+	// WritesMetadata reports whether CommitTable writes the metadata file
+	// itself, as with SQL catalogs. Then removing old ones is up to its caller;
+	// else a server keeps them in its own way.
+	WritesMetadata() bool
 }
 
 // SchemaMode says what happens to a source's columns that the table lacks.

@@ -2,7 +2,6 @@ package lake
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 
 	"github.com/apache/iceberg-go"
@@ -26,7 +25,7 @@ type survey struct {
 // surveyWindow reads the manifest list of a snapshot and those manifests that
 // cannot be skipped by their partition summaries. Delete manifests are read
 // only if a data file is touched.
-func (j *loading) surveyWindow(ctx context.Context, s *store, meta table.Metadata, snap *table.Snapshot) (*survey, error) {
+func (j *loading) surveyWindow(s *store, meta table.Metadata, snap *table.Snapshot) (*survey, error) {
 	v := &survey{opened: map[string][]iceberg.ManifestEntry{}, deletes: &deleteIndex{meta: meta}}
 	if snap == nil {
 		return v, nil
@@ -35,7 +34,7 @@ func (j *loading) surveyWindow(ctx context.Context, s *store, meta table.Metadat
 	if v.manifests, err = snap.Manifests(s); err != nil {
 		return nil, fmt.Errorf("read the manifest list: %w", err)
 	}
-	data, err := j.openManifests(ctx, s, meta, v, iceberg.ManifestContentData)
+	data, err := j.openManifests(s, meta, v, iceberg.ManifestContentData)
 	if err != nil {
 		return nil, err
 	}
@@ -52,14 +51,14 @@ func (j *loading) surveyWindow(ctx context.Context, s *store, meta table.Metadat
 		}
 	}
 	if len(v.inside)+len(v.straddles) > 0 {
-		v.deletes.entries, err = j.openManifests(ctx, s, meta, v, iceberg.ManifestContentDeletes)
+		v.deletes.entries, err = j.openManifests(s, meta, v, iceberg.ManifestContentDeletes)
 	}
 	return v, err
 }
 
 // openManifests reads the manifests of one content that may hold files of the
 // window and returns their live entries in the list's order.
-func (j *loading) openManifests(ctx context.Context, s *store, meta table.Metadata, v *survey, content iceberg.ManifestContent) ([]iceberg.ManifestEntry, error) {
+func (j *loading) openManifests(s *store, meta table.Metadata, v *survey, content iceberg.ManifestContent) ([]iceberg.ManifestEntry, error) {
 	var wanted []iceberg.ManifestFile
 	for _, m := range v.manifests {
 		if m.ManifestContent() != content || !live(m) {
@@ -69,10 +68,24 @@ func (j *loading) openManifests(ctx context.Context, s *store, meta table.Metada
 			wanted = append(wanted, m)
 		}
 	}
-	read := make([][]iceberg.ManifestEntry, len(wanted))
-	group, _ := errgroup.WithContext(ctx)
-	group.SetLimit(manifestReaders)
+	read, err := readManifests(s, wanted)
+	if err != nil {
+		return nil, err
+	}
+	var all []iceberg.ManifestEntry
 	for i, m := range wanted {
+		v.opened[m.FilePath()] = read[i]
+		all = append(all, read[i]...)
+	}
+	return all, nil
+}
+
+// readManifests returns the live entries of each manifest.
+func readManifests(s *store, manifests []iceberg.ManifestFile) ([][]iceberg.ManifestEntry, error) {
+	read := make([][]iceberg.ManifestEntry, len(manifests))
+	group := errgroup.Group{}
+	group.SetLimit(manifestReaders)
+	for i, m := range manifests {
 		group.Go(func() error {
 			for e, err := range m.Entries(s, true) {
 				if err != nil {
@@ -83,15 +96,7 @@ func (j *loading) openManifests(ctx context.Context, s *store, meta table.Metada
 			return nil
 		})
 	}
-	if err := group.Wait(); err != nil {
-		return nil, err
-	}
-	var all []iceberg.ManifestEntry
-	for i, m := range wanted {
-		v.opened[m.FilePath()] = read[i]
-		all = append(all, read[i]...)
-	}
-	return all, nil
+	return read, group.Wait()
 }
 
 // live reports whether a manifest lists any file that is there: one that only

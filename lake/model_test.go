@@ -44,6 +44,7 @@ func TestModel(t *testing.T) {
 			m := &randomTable{events: newEvents(t, "model"), random: rand.New(rand.NewPCG(seed, uint64(i)))}
 			m.load.PartitionBy = by
 			m.load.OnEmpty = lake.ClearEmpty
+			m.mergingFrom(3)
 			m.loadOnce()
 			for op := range ops {
 				what := m.step()

@@ -61,7 +61,7 @@ func (l *Loader) Plan(ctx context.Context, load Load, src Source, w Window) (*Pl
 	if !j.creates {
 		s, err := openStore(ctx, j.planned, j.Timeout)
 		if err == nil {
-			found, err = j.surveyWindow(ctx, s, j.planned.Metadata(), j.base)
+			found, err = j.surveyWindow(s, j.planned.Metadata(), j.base)
 		}
 		if err != nil {
 			return nil, j.failed("plan", w, err)

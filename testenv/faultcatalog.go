@@ -60,3 +60,5 @@ func (f faultyCatalog) CommitTable(ctx context.Context, id table.Identifier, req
 	}
 	return meta, location, nil
 }
+
+func (f faultyCatalog) WritesMetadata() bool { return f.cat.WritesMetadata() }
