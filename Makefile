@@ -11,6 +11,7 @@ LINT          := $(CACHE)/bin/golangci-lint-$(LINT_VERSION)/golangci-lint
 PYTHON        := $(CACHE)/python
 PYTHON_STAMP  := $(PYTHON)/requirements.txt
 REQUIREMENTS  := testenv/py/requirements.txt
+REST_SERVER   := $(CACHE)/lib/iceberg-rest-1.11.0-1
 
 # Pure Go, in all that is built and tested but the race detector, which needs
 # cgo: then everything shares one build cache.
@@ -28,7 +29,7 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: tools
-tools: $(MINIO) python $(LINT) ## build what tests and lint need, where it is missing
+tools: $(MINIO) $(REST_SERVER) python $(LINT) ## build what tests and lint need, where it is missing
 
 # Built aside and moved in whole, so that an interrupted build leaves nothing,
 # and two builds at once do not meet.
@@ -44,6 +45,14 @@ $(MINIO):
 
 $(LINT):
 	$(call install,github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(LINT_VERSION))
+
+# Iceberg's own REST catalog, a Java program that tests start: its name has
+# Iceberg's version and our own, to be raised where testenv/java changes.
+$(REST_SERVER):
+	@mkdir -p '$(dir $@)'
+	@dir=$$(mktemp -d) && echo "building $(notdir $@)" && cp -R testenv/java/. "$$dir" && \
+		(cd "$$dir" && mvn -B -q -Dstyle.color=never package dependency:copy-dependencies -DoutputDirectory=lib && cp target/*.jar lib) && \
+		{ [ -d '$@' ] || mv "$$dir/lib" '$@'; } && rm -rf "$$dir"
 
 .PHONY: python
 python: # DuckDB and PyIceberg, made anew where the versions changed
@@ -78,11 +87,11 @@ lint: $(LINT) ## golangci-lint, as .golangci.yml says
 	$(LINT) run ./...
 
 .PHONY: test
-test: $(MINIO) python ## all tests
+test: $(MINIO) $(REST_SERVER) python ## all tests
 	go test -timeout 20m ./...
 
 .PHONY: test-race
-test-race: $(MINIO) python ## the tests of the packages that start goroutines, under the race detector; on the excerpt of the real data
+test-race: $(MINIO) $(REST_SERVER) python ## the tests of the packages that start goroutines, under the race detector; on the excerpt of the real data
 	CGO_ENABLED=1 go test -race -short -timeout 30m $(RACE)
 
 .PHONY: fuzz

@@ -19,12 +19,14 @@ type Config struct {
 	//
 	//	sqlite  embedded: the file catalog.db in the folder Warehouse, with the
 	//	        tables beside it
-	//	sql     an SQL database in the layout that Iceberg's JDBC catalog and
-	//	        PyIceberg share; of SQL databases only SQLite files are built
+	//	sql     a PostgreSQL database or a SQLite file, in the layout that
+	//	        Iceberg's JDBC catalog and PyIceberg share
 	//	rest    an Iceberg REST catalog
 	Type string
-	// URI is where the catalog is: file:/path/catalog.db or sqlite:///path for
-	// sql, http://host:port for rest. sqlite takes none.
+	// URI is where the catalog is. sql: postgres://user:password@host/database,
+	// with sslmode and the like as further parameters, or file:/path/catalog.db
+	// or sqlite:///path. rest: http://host:port. sqlite takes none. A password
+	// in it is never shown.
 	URI string
 	// Warehouse is where new tables go. For sqlite: a local folder, default
 	// ./lakehouse. For sql: a local folder or an s3:// location, required. For

@@ -46,8 +46,10 @@ func Open(ctx context.Context, c Config) (*Catalog, error) {
 		cat, err = openREST(ctx, c, props)
 	case "hadoop":
 		err = fmt.Errorf("catalog.type hadoop is refused: it has no atomic commit on object stores, so two loads could each lose the other's rows: %w", lake.ErrUsage)
-	case "hive", "glue", "nessie", "postgres":
+	case "hive", "glue", "nessie":
 		err = fmt.Errorf("catalog.type %s is not built: there are sqlite, sql and rest: %w", c.Type, lake.ErrUsage)
+	case "postgres", "postgresql":
+		err = fmt.Errorf("catalog.type %s: write type sql, and postgres://… as catalog.uri: %w", c.Type, lake.ErrUsage)
 	default:
 		err = fmt.Errorf("catalog.type %q is unknown: there are sqlite, sql and rest: %w", c.Type, lake.ErrUsage)
 	}

@@ -5,27 +5,17 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/apache/iceberg-go"
+	icebergcat "github.com/apache/iceberg-go/catalog"
+	"github.com/apache/iceberg-go/catalog/catalogtest"
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/calve-data/calve/lake"
 )
-
-// A REST server is named by CALVE_REST_URI; its tables are in the store that
-// CALVE_TEST_S3 names.
-func restConfig(t *testing.T) Config {
-	t.Helper()
-	uri := os.Getenv("CALVE_REST_URI")
-	if uri == "" {
-		t.Skip("CALVE_REST_URI is not set: name an Iceberg REST server whose tables are in the store that CALVE_TEST_S3 names")
-	}
-	return Config{Type: "rest", URI: uri, S3: testS3(t)}
-}
 
 // StoreForTest gives a test a store. See minio_test.go.
 var StoreForTest func(*testing.T) S3
@@ -36,12 +26,20 @@ func testS3(t *testing.T) S3 {
 	return StoreForTest(t)
 }
 
+func TestRESTCatalogConformance(t *testing.T) {
+	config := KindsForTest["rest"](t)
+	catalogtest.RunCatalogTests(t, catalogtest.Config{
+		NewCatalog:                  func(t *testing.T) icebergcat.Catalog { return openTest(t, config).cat },
+		SupportsNamespaceProperties: true,
+	})
+}
+
 func TestRESTCreateWithFirstSnapshotInOneCommit(t *testing.T) {
 	t.Parallel()
 	for name, spec := range map[string]*iceberg.PartitionSpec{"partitioned": &paymentsSpec, "unpartitioned": nil} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cat := openTest(t, restConfig(t))
+			cat := openTest(t, KindsForTest["rest"](t))
 			namespace := fmt.Sprintf("calve_%s_%d", name, time.Now().UnixNano())
 			exerciseCreate(t, cat, table.Identifier{namespace, "payments"}, spec)
 		})

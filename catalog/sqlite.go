@@ -3,7 +3,6 @@ package catalog
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/apache/iceberg-go"
 	icebergsql "github.com/apache/iceberg-go/catalog/sql"
-	"github.com/apache/iceberg-go/table"
 	_ "modernc.org/sqlite" // the driver "sqlite", in Go
 
 	"github.com/calve-data/calve/lake"
@@ -31,59 +29,21 @@ func openEmbedded(ctx context.Context, c Config, props iceberg.Properties) (*Cat
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("making the lakehouse folder %s: %w", dir, err)
 	}
-	return openSQLite(ctx, c.name(), fileURL(filepath.Join(dir, "catalog.db")), fileURL(dir), props)
+	c.URI, c.Warehouse = fileURL(filepath.Join(dir, "catalog.db")), fileURL(dir)
+	return openSQLite(ctx, c, props)
 }
 
-// openSQL opens the database that the URI names.
-func openSQL(ctx context.Context, c Config, props iceberg.Properties) (*Catalog, error) {
-	dsn := c.URI
-	scheme, rest, _ := strings.Cut(c.URI, ":")
-	switch scheme {
-	case "file":
-	case "sqlite":
-		// SQLAlchemy's form: three slashes and a relative path, four and an
-		// absolute one.
-		dsn = "file:" + strings.TrimPrefix(rest, "///")
-	case "postgres", "postgresql":
-		return nil, fmt.Errorf("catalog.uri: a Postgres catalog is not built; of SQL databases there are SQLite files, as in file:/path/catalog.db: %w", lake.ErrUsage)
-	default:
-		return nil, fmt.Errorf("catalog.uri of an sql catalog must name an SQLite file, as in file:/path/catalog.db: %w", lake.ErrUsage)
-	}
-	warehouse := c.Warehouse
-	if warehouse == "" {
-		return nil, fmt.Errorf("catalog.warehouse is required for an sql catalog: a folder or an s3:// location where new tables go: %w", lake.ErrUsage)
-	}
-	if !strings.Contains(warehouse, "://") {
-		dir, err := localFolder(warehouse)
-		if err != nil {
-			return nil, err
-		}
-		warehouse = fileURL(dir)
-	}
-	return openSQLite(ctx, c.name(), dsn, warehouse, props)
-}
-
-func openSQLite(ctx context.Context, name, dsn, warehouse string, props iceberg.Properties) (*Catalog, error) {
-	db, err := sql.Open("sqlite", withPragmas(dsn))
+// openSQLite opens the file that the URI, a file URL, names.
+func openSQLite(ctx context.Context, c Config, props iceberg.Properties) (*Catalog, error) {
+	db, err := sql.Open("sqlite", withPragmas(c.URI))
 	if err != nil {
-		return nil, fmt.Errorf("opening the SQLite catalog %s: %w", dsn, err)
+		return nil, fmt.Errorf("opening the SQLite catalog %s: %w", c.URI, err)
 	}
-	props["warehouse"] = warehouse
-	cat, err := newSQLCatalog(ctx, name, db, props)
+	cat, err := sqlCatalog(c, db, props, func() (*icebergsql.Catalog, error) { return newSQLite(ctx, c.name(), db, props) })
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("opening the SQLite catalog %s: %w", dsn, err), db.Close())
+		return nil, fmt.Errorf("opening the SQLite catalog %s: %w", c.URI, err)
 	}
-	return &Catalog{
-		cat:   cat,
-		props: props,
-		place: func(namespace table.Identifier, table string) (string, error) {
-			return joinLocation(warehouse, strings.Join(namespace, ".")+".db", table), nil
-		},
-		create: func(updates []table.Update) []table.Update { return []table.Update{fromNothing(updates)} },
-		close:  func() error { return errors.Join(cat.Close(), db.Close()) },
-
-		writesMetadata: true,
-	}, nil
+	return cat, nil
 }
 
 // withPragmas adds what several programs need to share one file: a log that
@@ -98,10 +58,10 @@ func withPragmas(dsn string) string {
 	return dsn + sep + "_txlock=immediate&_pragma=busy_timeout(30000)&_pragma=journal_mode(WAL)"
 }
 
-// newSQLCatalog opens the catalog and makes its tables. Programs that do so at
+// newSQLite opens the catalog and makes its tables. Programs that do so at
 // once on a new file can meet a lock that no busy timeout waits for: turning
 // the log on needs the file for oneself.
-func newSQLCatalog(ctx context.Context, name string, db *sql.DB, props iceberg.Properties) (*icebergsql.Catalog, error) {
+func newSQLite(ctx context.Context, name string, db *sql.DB, props iceberg.Properties) (*icebergsql.Catalog, error) {
 	for deadline := time.Now().Add(30 * time.Second); ; {
 		cat, err := icebergsql.NewCatalog(name, db, icebergsql.SQLite, props)
 		if err == nil || !strings.Contains(err.Error(), "database is locked") || time.Now().After(deadline) {

@@ -1,5 +1,5 @@
 // Package testenv is the laboratory of calve: services to test against (a real
-// MinIO, DuckDB, PyIceberg), faults at every step of a load, other writers of
+// MinIO, PostgreSQL and Iceberg REST catalog, DuckDB, PyIceberg), faults at every step of a load, other writers of
 // the same table, a model of what a correct table holds, and the check that
 // every test ends with. It is for tests only, of calve and of programs that
 // import calve; nothing that ships imports it.
@@ -9,6 +9,9 @@
 //
 //	cat := testenv.Catalog(t)            // SQLite and files in t.TempDir
 //	cat := testenv.CatalogOn(t, testenv.MinIO(t))
+//	for _, kind := range testenv.Kinds() { // SQLite, PostgreSQL, REST
+//		cat := kind.New(t, testenv.MinIO(t))
+//	}
 //	testenv.Check(t, cat, ident, model.Strings)
 //
 // Rows are compared as text, in one form whoever reads them: cells separated by

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,6 +18,8 @@ import (
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"github.com/calve-data/calve/catalog"
 )
 
 // minioVersion names the folder that `make tools` builds MinIO into.
@@ -84,6 +85,11 @@ func (s *S3) Properties() map[string]string {
 		"s3.secret-access-key": s.SecretKey,
 		"s3.region":            s.Region,
 	}
+}
+
+// Config is how calve reaches the store.
+func (s *S3) Config() catalog.S3 {
+	return catalog.S3{Endpoint: s.Endpoint, Region: s.Region, AccessKeyID: s.AccessKey, SecretAccessKey: s.SecretKey}
 }
 
 // URL is the location of a key in the bucket.
@@ -162,7 +168,7 @@ type minioServer struct {
 	once                  sync.Once
 	err                   error
 	endpoint, key, secret string
-	hold                  io.Closer // collected, it would close and end the server
+	process               *process
 }
 
 //nolint:gochecknoglobals // one process for all tests of a binary: starting one for each would cost a second a test
@@ -180,17 +186,6 @@ func (m *minioServer) start(program string) (*minioServer, error) {
 	return m, m.err
 }
 
-// keeper starts a server and waits for the end of its own input, a pipe that
-// the test binary holds and never writes to: so the server ends, and its folder
-// goes, however the binary ends, killed or not.
-const keeper = `trap : INT TERM HUP
-dir=$1; shift
-"$@" >"$dir/log" 2>&1 &
-cat >/dev/null
-kill -9 $!
-wait $! 2>/dev/null
-rm -rf "$dir"`
-
 func (m *minioServer) try(program string) error {
 	dir, err := os.MkdirTemp("", "calve-minio-")
 	if err != nil {
@@ -200,25 +195,15 @@ func (m *minioServer) try(program string) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command("sh", "-c", keeper, "keeper", dir, program, "server", "--quiet", "--address", address, filepath.Join(dir, "data"))
-	cmd.Env = append(os.Environ(),
-		"MINIO_ROOT_USER="+m.key, "MINIO_ROOT_PASSWORD="+m.secret,
-		"MINIO_PROMETHEUS_AUTH_TYPE=public", "MINIO_BROWSER=off", "MINIO_UPDATE=off")
-	hold, err := cmd.StdinPipe()
+	m.process, err = startProcess("KILL", dir, []string{
+		"MINIO_ROOT_USER=" + m.key, "MINIO_ROOT_PASSWORD=" + m.secret,
+		"MINIO_PROMETHEUS_AUTH_TYPE=public", "MINIO_BROWSER=off", "MINIO_UPDATE=off",
+	}, program, "server", "--quiet", "--address", address, filepath.Join(dir, "data"))
 	if err != nil {
 		return err
 	}
-	if err := cmd.Start(); err != nil {
-		return err
-	}
-	m.hold, m.endpoint = hold, "http://"+address
-	if err := waitFor(m.endpoint+"/minio/health/ready", 30*time.Second); err != nil {
-		log, _ := os.ReadFile(filepath.Join(dir, "log"))
-		_ = hold.Close()
-		_ = cmd.Wait()
-		return fmt.Errorf("%w\n%s", err, log)
-	}
-	return nil
+	m.endpoint = "http://" + address
+	return m.process.await(30*time.Second, func() error { return answers(m.endpoint + "/minio/health/ready") })
 }
 
 func freeAddress() (string, error) {
@@ -229,20 +214,16 @@ func freeAddress() (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// waitFor asks url until it answers 200.
-func waitFor(url string, patience time.Duration) error {
+// answers asks url once; anything but 200 is an error.
+func answers(url string) error {
 	client := http.Client{Timeout: 2 * time.Second}
-	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
-		resp, err := client.Get(url)
-		if err == nil {
-			_ = resp.Body.Close()
-			if resp.StatusCode == http.StatusOK {
-				return nil
-			}
-			err = fmt.Errorf("status %s", resp.Status)
-		}
-		if time.Now().After(end) {
-			return fmt.Errorf("%s is not ready after %s: %w", url, patience, err)
-		}
+	resp, err := client.Get(url)
+	if err != nil {
+		return err
 	}
+	_ = resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s answers %s", url, resp.Status)
+	}
+	return nil
 }

@@ -1,8 +1,8 @@
 package testenv
 
 import (
+	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -50,28 +50,20 @@ func TestServerEndsWithItsHolder(t *testing.T) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("sh", "-c", keeper, "keeper", dir, "sh", "-c", "echo up; exec sleep 600")
-	hold, err := cmd.StdinPipe()
+	server, err := startProcess("KILL", dir, nil, "sh", "-c", "echo up; exec sleep 600")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
+	err = server.await(10*time.Second, func() error {
+		if log, _ := os.ReadFile(server.log); string(log) != "up\n" {
+			return errors.New("it printed nothing")
+		}
+		return nil
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		if log, _ := os.ReadFile(filepath.Join(dir, "log")); string(log) == "up\n" {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatal("the server did not start")
-		}
-	}
-	if err := hold.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Wait(); err != nil {
-		t.Errorf("keeper: %v", err)
-	}
+	server.stop()
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
 		t.Errorf("the server's folder is still there: %v", err)
 	}

@@ -26,8 +26,14 @@ func need(tb testing.TB, what, path string) {
 	if _, err := os.Stat(path); err == nil {
 		return
 	}
+	lack(tb, what, "it is not at "+path+": run `make tools`")
+}
+
+// lack ends a test whose service cannot be had.
+func lack(tb testing.TB, what, why string) {
+	tb.Helper()
 	if os.Getenv("CI") != "" {
-		tb.Fatalf("%s is not at %s, and this is CI: run `make tools` first", what, path)
+		tb.Fatalf("%s is needed, and this is CI: %s", what, why)
 	}
-	tb.Skipf("%s is not at %s: run `make tools`", what, path)
+	tb.Skipf("%s is needed: %s", what, why)
 }
