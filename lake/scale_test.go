@@ -128,7 +128,7 @@ func manyPartitions(t *testing.T) {
 	}
 	peak := peakMiB(t)
 	t.Logf("peak memory %d MiB, at most %d files open", peak, most)
-	if peak > 512 {
+	if peak > 512 && !raceDetector { // the detector's own memory is not the load's
 		t.Errorf("peak memory %d MiB, want at most 512", peak)
 	}
 	if most > 64 {
