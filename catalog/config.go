@@ -36,10 +36,14 @@ type Config struct {
 	// Name is the catalog's name. An SQL catalog keeps it in every row, and
 	// other engines find the tables only under the same name. Default: lake.
 	Name string
-	// S3 is the object store of the tables.
+	// Access is for rest: who the server is told that we are.
+	Access Access
+	// S3 is the object store of the tables. What a REST server says of the store,
+	// as an override or for one table, wins over it, credentials included; what it
+	// says as a default does not.
 	S3 S3
-	// Properties are further properties in iceberg-go's words, such as token or
-	// header.X-Name for rest. What the fields above say wins.
+	// Properties are further properties in iceberg-go's words, such as
+	// rest.sigv4-enabled. What the fields above say wins.
 	Properties map[string]string
 }
 

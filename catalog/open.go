@@ -19,6 +19,9 @@ type Catalog struct {
 	files *Files
 	// place says where a new table goes whose namespace has no location.
 	place func(namespace table.Identifier, name string) (string, error)
+	// stage drafts a table by what the catalog says of it: a location that is ""
+	// is for it to choose. Optional.
+	stage func(ctx context.Context, id table.Identifier, schema *iceberg.Schema, spec *iceberg.PartitionSpec, location string, props iceberg.Properties) (*table.Table, error)
 	// create rewrites the updates of a commit that creates a table, where the
 	// catalog needs them in another form. Optional.
 	create func([]table.Update) []table.Update
@@ -32,6 +35,9 @@ var _ lake.Catalog = (*Catalog)(nil)
 // Open opens the catalog that c describes. Its error wraps [lake.ErrUsage]
 // where c is wrong.
 func Open(ctx context.Context, c Config) (*Catalog, error) {
+	if c.Type != "rest" && !c.Access.isZero() {
+		return nil, fmt.Errorf("catalog.credential, catalog.token, catalog.headers and what belongs to them are for catalog.type rest alone: %w", lake.ErrUsage)
+	}
 	props, err := c.properties()
 	if err != nil {
 		return nil, err
