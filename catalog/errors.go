@@ -30,7 +30,7 @@ func translate(err error) error {
 	case errors.Is(err, context.Canceled), errors.Is(err, lake.ErrTemporary), errors.Is(err, lake.ErrDenied), errors.Is(err, lake.ErrUsage):
 		return err
 	case errors.As(err, &network), errors.Is(err, rest.ErrServerError), errors.Is(err, rest.ErrServiceUnavailable), errors.Is(err, errStranger),
-		strings.Contains(err.Error(), "database is locked"), busy(err):
+		strings.Contains(err.Error(), "database is locked"), busy(err), glueBusy(err):
 		return fmt.Errorf("%w: %w", err, lake.ErrTemporary)
 	}
 	return err
@@ -55,6 +55,8 @@ func definite(err error) error {
 		return fmt.Errorf("the REST catalog wants another login than catalog.credential or catalog.token gives it: %w: %w", err, lake.ErrDenied)
 	case errors.Is(err, rest.ErrForbidden):
 		return fmt.Errorf("who catalog.credential or catalog.token names may not do this: %w: %w", err, lake.ErrDenied)
+	case glueDenied(err):
+		return fmt.Errorf("Glue does not let these credentials do this, those of catalog.s3 or of the AWS environment: %w: %w", err, lake.ErrDenied)
 	case slices.Contains([]string{"28000", "28P01", "42501"}, sqlState(err)): // invalid login, insufficient privilege
 		return fmt.Errorf("the user that catalog.uri names may not do this: %w: %w", err, lake.ErrDenied)
 	case errors.Is(err, icebergcat.ErrNoSuchTable):
