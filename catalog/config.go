@@ -22,24 +22,31 @@ type Config struct {
 	//	sql     a PostgreSQL database or a SQLite file, in the layout that
 	//	        Iceberg's JDBC catalog and PyIceberg share
 	//	rest    an Iceberg REST catalog
+	//	glue    the AWS Glue Data Catalog
 	Type string
 	// URI is where the catalog is. sql: postgres://user:password@host/database,
 	// with sslmode and the like as further parameters, or file:/path/catalog.db
-	// or sqlite:///path. rest: http://host:port. sqlite takes none. A password
+	// or sqlite:///path. rest: http://host:port. glue: Glue's endpoint,
+	// where it is not AWS's own. sqlite takes none. A password
 	// in it is never shown.
 	URI string
 	// Warehouse is where new tables go. For sqlite: a local folder, default
 	// ./lakehouse. For sql: a local folder or an s3:// location, required. For
 	// rest: what the server calls its warehouse, a name or a location; it may be
-	// left out where the server has only one.
+	// left out where the server has only one. For glue: an s3:// location, where
+	// databases have none.
 	Warehouse string
 	// Name is the catalog's name. An SQL catalog keeps it in every row, and
 	// other engines find the tables only under the same name. Default: lake.
 	Name string
-	// S3 is the object store of the tables.
+	// Access is for rest: who the server is told that we are.
+	Access Access
+	// S3 is the object store of the tables. What a REST server says of the store,
+	// as an override or for one table, wins over it, credentials included; what it
+	// says as a default does not.
 	S3 S3
-	// Properties are further properties in iceberg-go's words, such as token or
-	// header.X-Name for rest. What the fields above say wins.
+	// Properties are further properties in iceberg-go's words, such as
+	// rest.sigv4-enabled. What the fields above say wins.
 	Properties map[string]string
 }
 

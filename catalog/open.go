@@ -19,6 +19,9 @@ type Catalog struct {
 	files *Files
 	// place says where a new table goes whose namespace has no location.
 	place func(namespace table.Identifier, name string) (string, error)
+	// stage drafts a table by what the catalog says of it: a location that is ""
+	// is for it to choose. Optional.
+	stage func(ctx context.Context, id table.Identifier, schema *iceberg.Schema, spec *iceberg.PartitionSpec, location string, props iceberg.Properties) (*table.Table, error)
 	// create rewrites the updates of a commit that creates a table, where the
 	// catalog needs them in another form. Optional.
 	create func([]table.Update) []table.Update
@@ -32,6 +35,9 @@ var _ lake.Catalog = (*Catalog)(nil)
 // Open opens the catalog that c describes. Its error wraps [lake.ErrUsage]
 // where c is wrong.
 func Open(ctx context.Context, c Config) (*Catalog, error) {
+	if c.Type != "rest" && !c.Access.isZero() {
+		return nil, fmt.Errorf("catalog.credential, catalog.token, catalog.headers and what belongs to them are for catalog.type rest alone: %w", lake.ErrUsage)
+	}
 	props, err := c.properties()
 	if err != nil {
 		return nil, err
@@ -44,20 +50,32 @@ func Open(ctx context.Context, c Config) (*Catalog, error) {
 		cat, err = openSQL(ctx, c, props)
 	case "rest":
 		cat, err = openREST(ctx, c, props)
-	case "hadoop":
-		err = fmt.Errorf("catalog.type hadoop is refused: it has no atomic commit on object stores, so two loads could each lose the other's rows: %w", lake.ErrUsage)
-	case "hive", "glue", "nessie":
-		err = fmt.Errorf("catalog.type %s is not built: there are sqlite, sql and rest: %w", c.Type, lake.ErrUsage)
-	case "postgres", "postgresql":
-		err = fmt.Errorf("catalog.type %s: write type sql, and postgres://… as catalog.uri: %w", c.Type, lake.ErrUsage)
+	case "glue":
+		cat, err = openGlue(ctx, c, props)
 	default:
-		err = fmt.Errorf("catalog.type %q is unknown: there are sqlite, sql and rest: %w", c.Type, lake.ErrUsage)
+		err = noSuchType(c.Type)
 	}
 	if err != nil {
 		return nil, err
 	}
 	cat.files = &Files{props: props}
 	return cat, nil
+}
+
+// noSuchType says why a type is not opened.
+func noSuchType(name string) error {
+	why := "there are sqlite, sql, rest and glue"
+	switch name {
+	case "hadoop":
+		why = "it is refused: its commit is a rename that object stores do not have, or a version hint that two writers overwrite, so two loads could each lose the other's rows. Use sql or rest"
+	case "hive":
+		why = "it is refused: its commit is held together by locks that run out while their holder is away, so a load that was stopped and went on could undo another's. Use sql, rest or glue"
+	case "nessie":
+		why = "Nessie is a rest catalog: write type rest, and its /iceberg URL as catalog.uri"
+	case "postgres", "postgresql":
+		why = "write type sql, and postgres://… as catalog.uri"
+	}
+	return fmt.Errorf("catalog.type %q: %s: %w", name, why, lake.ErrUsage)
 }
 
 // Files are the files that sources read, with the catalog's S3 settings.

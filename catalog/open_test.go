@@ -22,9 +22,14 @@ func TestOpenRefusesWhatItCannotDo(t *testing.T) {
 		config Config
 		want   string
 	}{
-		{Config{Type: "sqlit"}, "there are sqlite, sql and rest"},
-		{Config{Type: "hadoop"}, "no atomic commit"},
-		{Config{Type: "hive"}, "not built"},
+		{Config{Type: "sqlit"}, "there are sqlite, sql, rest and glue"},
+		{Config{Type: "hadoop"}, "object stores do not have"},
+		{Config{Type: "hive"}, "locks"},
+		{Config{Type: "nessie"}, "type rest"},
+		{Config{Type: "glue", URI: "http://127.0.0.1:1"}, "catalog.s3.endpoint"},
+		{Config{Access: Access{Token: "hunter2secret@"}}, "catalog.type rest"},
+		{Config{Type: "rest", URI: "http://h", Access: Access{Token: "hunter2secret@", Credential: "c"}}, "exclude each other"},
+		{Config{Type: "rest", URI: "http://h", Access: Access{Credential: "hunter2secret@", OAuth2ServerURI: "x"}}, "catalog.oauth2_server_uri"},
 		{Config{Type: "sqlite", URI: "http://x"}, "catalog.type sql"},
 		{Config{Warehouse: "s3://b/p"}, "must be a local folder"},
 		{Config{Type: "sql", URI: "postgres://u:secret@h/db"}, "catalog.warehouse is required"},

@@ -2,9 +2,11 @@ package catalog
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/apache/iceberg-go"
@@ -33,9 +35,11 @@ func openPostgres(ctx context.Context, c Config, props iceberg.Properties) (*Cat
 	}
 	db := stdlib.OpenDB(*dsn)
 	cat, err := sqlCatalog(c, db, props, func() (*icebergsql.Catalog, error) {
-		// The catalog's own first query takes no context.
-		if err := db.PingContext(ctx); err != nil {
+		// Who may not create tables can still use those that are there.
+		if there, err := tablesExist(ctx, db); err != nil {
 			return nil, err
+		} else if there {
+			props["init_catalog_tables"] = "false"
 		}
 		cat, err := icebergsql.NewCatalog(c.name(), db, icebergsql.Postgres, props)
 		if madeMeanwhile(err) {
@@ -48,6 +52,13 @@ func openPostgres(ctx context.Context, c Config, props iceberg.Properties) (*Cat
 		return nil, fmt.Errorf("opening the PostgreSQL catalog in %s at %s: %w", dsn.Database, where, err)
 	}
 	return cat, nil
+}
+
+// tablesExist reports whether the catalog's tables are there. It is the first
+// query, for the catalog's own ones take no context.
+func tablesExist(ctx context.Context, db *sql.DB) (there bool, err error) {
+	err = db.QueryRowContext(ctx, "SELECT to_regclass('iceberg_tables') IS NOT NULL AND to_regclass('iceberg_namespace_properties') IS NOT NULL").Scan(&there)
+	return there, err
 }
 
 // madeMeanwhile reports whether another program made the catalog's tables in
@@ -64,4 +75,12 @@ func sqlState(err error) string {
 		return coded.SQLState()
 	}
 	return ""
+}
+
+// busy reports whether an error of PostgreSQL is about the server's state, not
+// about what it was asked, by the class of its code: connection, rollback for
+// another transaction's sake, resources, shutting down or starting.
+func busy(err error) bool {
+	state := sqlState(err)
+	return slices.Contains([]string{"08", "40", "53", "57"}, state[:min(2, len(state))])
 }

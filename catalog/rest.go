@@ -2,7 +2,9 @@ package catalog
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -20,19 +22,35 @@ func openREST(ctx context.Context, c Config, props iceberg.Properties) (*Catalog
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return nil, fmt.Errorf("catalog.uri of a rest catalog must be a URL such as http://localhost:8181: %w", lake.ErrUsage)
 	}
-	opts := []rest.Option{rest.WithAdditionalProps(props)}
+	access := takeAccess(c, props)
+	opts := []rest.Option{
+		rest.WithAdditionalProps(props),
+		rest.WithHeaders(access.Headers),
+		rest.WithTransportFactory(func(config *tls.Config) (http.RoundTripper, func()) {
+			t := newTransport(config)
+			return restTransport{t}, t.CloseIdleConnections
+		}),
+	}
+	login, err := newLogin(ctx, u, access)
+	if err != nil {
+		return nil, err
+	}
+	if login != nil {
+		opts = append(opts, rest.WithAuthManager(login))
+	}
 	if c.Warehouse != "" {
 		opts = append(opts, rest.WithWarehouseLocation(c.Warehouse))
 	}
 	cat, err := rest.NewCatalog(ctx, c.name(), strings.TrimRight(c.URI, "/"), opts...)
 	if err != nil {
-		return nil, fmt.Errorf("opening the REST catalog at %s: %w", u.Redacted(), translate(err))
+		return nil, fmt.Errorf("opening the REST catalog at %s: %w", u.Redacted(), openError(err))
 	}
-	return &Catalog{cat: cat, props: props, place: restPlace(c.Warehouse), close: cat.Close}, nil
+	return &Catalog{cat: cat, props: props, place: restPlace(c.Warehouse), stage: stageREST(cat), close: cat.Close}, nil
 }
 
-// restPlace is where a table goes whose namespace has no location: under the
-// warehouse, if that is a location and not just the server's name for one.
+// restPlace is where a table goes whose namespace has no location and of which
+// the server does not say: under the warehouse, if that is a location and not
+// just the server's name for one.
 func restPlace(warehouse string) func(table.Identifier, string) (string, error) {
 	return func(namespace table.Identifier, name string) (string, error) {
 		if !strings.Contains(warehouse, "://") {

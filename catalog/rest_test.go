@@ -56,7 +56,7 @@ func bareREST(t *testing.T) string {
 		case strings.HasSuffix(r.URL.Path, "/namespaces/n"):
 			fmt.Fprint(w, `{"namespace":["n"],"properties":{}}`)
 		default:
-			w.WriteHeader(http.StatusNotFound)
+			w.WriteHeader(http.StatusNotImplemented) // no staged create, for one
 		}
 	}))
 	t.Cleanup(server.Close)

@@ -19,7 +19,7 @@ import (
 // LoadTable returns the table as it is now. Where the namespace is missing too,
 // its error wraps both [lake.ErrNoTable] and [lake.ErrNoNamespace].
 func (c *Catalog) LoadTable(ctx context.Context, id table.Identifier) (*table.Table, error) {
-	t, err := c.cat.LoadTable(ctx, id)
+	t, err := c.loadVended(ctx, id)
 	if err == nil {
 		return t, nil
 	}
@@ -41,15 +41,16 @@ func (c *Catalog) CommitTable(ctx context.Context, id table.Identifier, requirem
 	}
 	meta, location, err := c.cat.CommitTable(ctx, id, requirements, updates)
 	if err != nil {
-		return nil, "", fmt.Errorf("committing to table %s: %w", strings.Join(id, "."), missing(err))
+		return nil, "", fmt.Errorf("committing to table %s: %w", strings.Join(id, "."), definite(err))
 	}
 	return meta, location, nil
 }
 
 // Draft returns a table of format version 2 that does not exist yet. It reads
 // the namespace and writes nothing. The table is in the namespace's location
-// or, where it has none, in the warehouse. Its file system has the settings of
-// [Config]: what a REST server would add is only known of tables that exist.
+// or, where it has none, in the place that a REST server names, else in the
+// warehouse. Its file system has the settings and credentials that a REST server
+// gives for it, over those of [Config].
 func (c *Catalog) Draft(ctx context.Context, id table.Identifier, schema *iceberg.Schema, spec *iceberg.PartitionSpec, properties iceberg.Properties) (*table.Table, error) {
 	draft, err := c.draft(ctx, id, schema, spec, properties)
 	if err != nil {
@@ -62,13 +63,35 @@ func (c *Catalog) draft(ctx context.Context, id table.Identifier, schema *iceber
 	if err := icebergcat.ValidateTableIdentifier(id); err != nil {
 		return nil, err
 	}
-	location, err := c.newLocation(ctx, id)
+	location, err := c.namespaceLocation(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	props := iceberg.Properties{}
 	maps.Copy(props, properties)
 	props[table.PropertyFormatVersion] = "2"
+	if c.stage != nil {
+		staged, err := c.stageVended(ctx, id, func(ctx context.Context) (*table.Table, error) {
+			return c.stage(ctx, id, schema, spec, location, props)
+		})
+		switch {
+		case err == nil && staged.Metadata().Version() != 2:
+			return nil, fmt.Errorf("the catalog makes tables of format version %d where it was asked for 2: %w", staged.Metadata().Version(), lake.ErrRefused)
+		case err == nil:
+			return table.New(id, staged.Metadata(), staged.MetadataLocation(), staged.FS, c), nil
+		case !cannotStage(err):
+			return nil, existsMeanwhile(err)
+		}
+	}
+	if location == "" {
+		if location, err = c.place(icebergcat.NamespaceFromIdent(id), icebergcat.TableNameFromIdent(id)); err != nil {
+			return nil, err
+		}
+	}
+	return c.draftAt(id, location, schema, spec, props)
+}
+
+func (c *Catalog) draftAt(id table.Identifier, location string, schema *iceberg.Schema, spec *iceberg.PartitionSpec, props iceberg.Properties) (*table.Table, error) {
 	meta, err := table.NewMetadata(schema, spec, table.UnsortedSortOrder, location, props)
 	if err != nil {
 		return nil, err
@@ -86,7 +109,9 @@ func (c *Catalog) draft(ctx context.Context, id table.Identifier, schema *iceber
 	return table.New(id, meta, metadataLocation, icebergio.LoadFSFunc(io, metadataLocation), c), nil
 }
 
-func (c *Catalog) newLocation(ctx context.Context, id table.Identifier) (string, error) {
+// namespaceLocation is where the namespace's own location puts the table; ""
+// where it has none.
+func (c *Catalog) namespaceLocation(ctx context.Context, id table.Identifier) (string, error) {
 	namespace, name := icebergcat.NamespaceFromIdent(id), icebergcat.TableNameFromIdent(id)
 	if name == "." || name == ".." {
 		return "", fmt.Errorf("a table cannot be named %q, for its folder could not: %w", name, lake.ErrUsage)
@@ -98,7 +123,7 @@ func (c *Catalog) newLocation(ctx context.Context, id table.Identifier) (string,
 	if location := props["location"]; location != "" {
 		return joinLocation(location, name), nil
 	}
-	return c.place(namespace, name)
+	return "", nil
 }
 
 // joinLocation appends names to a location. In a file URL they are escaped, for

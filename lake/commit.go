@@ -83,6 +83,9 @@ func (j *loading) commit(ctx context.Context, staged []iceberg.DataFile) (*landi
 		if again != nil {
 			return out, c.giveUp(ctx, fmt.Errorf("%w: %w", again, err))
 		}
+		if errors.Is(err, ErrDenied) {
+			return out, c.giveUp(ctx, err)
+		}
 	}
 	return &landing{attempts: j.Attempts}, c.giveUp(ctx, fmt.Errorf("%d attempts to commit are spent: %w: %w", j.Attempts, previous, ErrTemporary))
 }
@@ -119,7 +122,7 @@ func (c *committing) head(ctx context.Context) (*table.Table, error) {
 		}
 		var t *table.Table
 		t, err = c.loadTable(ctx)
-		missing := errors.Is(err, ErrNoTable)
+		missing, denied := errors.Is(err, ErrNoTable), errors.Is(err, ErrDenied)
 		switch {
 		case err == nil:
 			c.exists = true
@@ -129,7 +132,7 @@ func (c *committing) head(ctx context.Context) (*table.Table, error) {
 			return t, nil
 		case missing && c.creates && !c.exists:
 			return c.planned, nil
-		case missing && !sent, ctx.Err() != nil:
+		case (missing || denied) && !sent, ctx.Err() != nil:
 			return nil, err
 		case !sent:
 			return nil, fmt.Errorf("read the table: %w: %w", err, ErrTemporary)
@@ -167,6 +170,9 @@ func (c *committing) send(ctx context.Context, head *table.Table, a *attempt) (m
 		meta, location, err := c.Catalog.CommitTable(ctx, c.load.Table, a.requires, a.updates)
 		return answer{meta, location}, err
 	})
+	if errors.Is(err, ErrDenied) {
+		c.open-- // what was not let in is not on its way
+	}
 	return got.meta, got.location, err
 }
 

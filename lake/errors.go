@@ -39,6 +39,9 @@ var (
 	// ErrTemporary: store or catalog could not be reached, attempts are spent,
 	// or history changed under the load. The table is untouched; run again.
 	ErrTemporary = errors.New("temporary")
+	// ErrDenied: the catalog does not know who asks, or does not let them. The
+	// table is untouched; the operator mends the credentials or the rights.
+	ErrDenied = errors.New("permission denied")
 	// ErrNoTable: the table does not exist.
 	ErrNoTable = errors.New("no such table")
 	// ErrNoNamespace: the table's namespace does not exist.

@@ -28,6 +28,11 @@ type catalogConfig struct {
 	URI        string            `yaml:"uri"`
 	Warehouse  string            `yaml:"warehouse"`
 	Name       string            `yaml:"name"`
+	Credential string            `yaml:"credential,secret"`
+	OAuth2URI  string            `yaml:"oauth2_server_uri"`
+	Scope      string            `yaml:"scope"`
+	Token      string            `yaml:"token,secret"`
+	Headers    map[string]string `yaml:"headers,secret"`
 	S3         s3Config          `yaml:"s3"`
 	Properties map[string]string `yaml:"properties,secret"`
 }
@@ -126,6 +131,9 @@ func (c *config) catalog(warehouse string) (cfg catalog.Config, embedded bool) {
 				Endpoint: y.S3.Endpoint, Region: y.S3.Region,
 				AccessKeyID: y.S3.AccessKeyID, SecretAccessKey: y.S3.SecretAccessKey, SessionToken: y.S3.SessionToken,
 				PathStyle: y.S3.PathStyle, CompatMode: y.S3.CompatMode,
+			},
+			Access: catalog.Access{
+				Credential: y.Credential, OAuth2ServerURI: y.OAuth2URI, Scope: y.Scope, Token: y.Token, Headers: y.Headers,
 			},
 			Properties: y.Properties,
 		}

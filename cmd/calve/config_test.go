@@ -103,6 +103,11 @@ func TestConfigSecretsAreHidden(t *testing.T) {
 catalog:
   type: sql
   uri: postgres://me:p%40ssword@db/x
+  credential: client:s3cret
+  token: bearer-token
+  scope: some-scope
+  oauth2_server_uri: http://login
+  headers: {X-Realm: some-realm, Authorization: Basic abcd, X-Api-Key: api-key-value}
   s3: {region: "eu-${CALVE_TEST_SECRET}", secret_access_key: "${CALVE_TEST_SECRET}", path_style: false}
   properties: {token: "${file:`+file+`}", oauth2-server-uri: http://auth}
 `)
@@ -113,15 +118,19 @@ catalog:
 	no := false
 	want := catalog.Config{
 		Type: "sql", URI: "postgres://me:p%40ssword@db/x",
-		S3:         catalog.S3{Region: "eu-from: the [environment]", SecretAccessKey: "from: the [environment]", PathStyle: &no},
+		S3: catalog.S3{Region: "eu-from: the [environment]", SecretAccessKey: "from: the [environment]", PathStyle: &no},
+		Access: catalog.Access{
+			Credential: "client:s3cret", Token: "bearer-token", Scope: "some-scope", OAuth2ServerURI: "http://login",
+			Headers: map[string]string{"X-Realm": "some-realm", "Authorization": "Basic abcd", "X-Api-Key": "api-key-value"},
+		},
 		Properties: map[string]string{"token": "from-a-file", "oauth2-server-uri": "http://auth"},
 	}
 	if diff := cmp.Diff(want, cfg); diff != "" || embedded {
 		t.Errorf("catalog() embedded %v: %s", embedded, diff)
 	}
 	a := app{secrets: hidden}
-	got := a.hide("dial postgres://me:p%40ssword@db/x (p@ssword) with from: the [environment] and from-a-file at http://auth")
-	if want := "dial postgres://me:***@db/x (***) with *** and *** at http://auth"; got != want {
+	got := a.hide("dial postgres://me:p%40ssword@db/x (p@ssword) with from: the [environment] and from-a-file at http://auth; client:s3cret, s3cret, bearer-token, Basic abcd, api-key-value for some-realm")
+	if want := "dial postgres://me:***@db/x (***) with *** and *** at http://auth; ***, ***, ***, ***, *** for some-realm"; got != want {
 		t.Errorf("hide() = %q, want %q", got, want)
 	}
 }
@@ -158,6 +167,7 @@ func TestInitWritesAFileThatIsRead(t *testing.T) {
 	t.Setenv("LAKE_KEY", "k")
 	t.Setenv("LAKE_SECRET", "s")
 	t.Setenv("LAKE_TOKEN", "t")
+	t.Setenv("LAKE_CREDENTIAL", "id:secret")
 	var all []string
 	for _, line := range strings.Split(exampleConfig, "\n") {
 		bare := strings.TrimPrefix(strings.TrimPrefix(line, "# "), "    # ")

@@ -42,6 +42,10 @@ var endings = []ending{ //nolint:gochecknoglobals // a table that nobody changes
 		"the table is as it was; calve history TABLE shows how it stands",
 	},
 	{
+		wraps(lake.ErrDenied), 1, "denied", lake.Failed,
+		"mend the credentials in calve.yaml, or have the rights given; the table is as it was",
+	},
+	{
 		wraps(lake.ErrNoNamespace), 10, "no_namespace", lake.Failed,
 		"calve load --create-namespace creates it; nothing else creates one on a catalog of yours",
 	},

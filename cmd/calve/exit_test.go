@@ -29,6 +29,8 @@ func TestExitCodes(t *testing.T) {
 		{errors.New("x"), 1, "error", lake.Failed},
 		{in(lake.ErrInput), 1, "input", lake.Failed},
 		{in(lake.ErrSchema), 1, "schema", lake.Failed},
+		{in(lake.ErrDenied), 1, "denied", lake.Failed},
+		{fmt.Errorf("%w: %w", lake.ErrTemporary, lake.ErrDenied), 1, "denied", lake.Failed},
 		{in(lake.ErrWindow), 2, "window", lake.Failed},
 		{in(lake.ErrUsage), 2, "usage", lake.Failed},
 		{usage("x"), 2, "usage", lake.Failed},

@@ -44,6 +44,9 @@ func (s *secrets) expand(key, text string, secret bool) (string, error) {
 	}
 	if secret {
 		s.add(out)
+		if _, part, ok := strings.Cut(out, ":"); ok { // the secret of id:secret
+			s.add(part)
+		}
 	}
 	if u, err := url.Parse(out); err == nil && u.User != nil {
 		if password, ok := u.User.Password(); ok {
@@ -62,10 +65,11 @@ func (s *secrets) add(value string) {
 	}
 }
 
-// soundsSecret tells by its name whether a free property holds a secret.
+// soundsSecret tells by its name whether a free property or a header holds a
+// secret.
 func soundsSecret(name string) bool {
 	name = strings.ToLower(name)
-	for _, word := range []string{"secret", "token", "password", "credential", "key"} {
+	for _, word := range []string{"secret", "token", "password", "credential", "key", "auth"} {
 		if strings.Contains(name, word) && !strings.Contains(name, "uri") {
 			return true
 		}
