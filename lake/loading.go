@@ -24,6 +24,9 @@ type loading struct {
 	fit     *fit
 	owned   *owned
 	origin  Origin
+	// surveyed is what base holds of the window, until an attempt uses it.
+	surveyed *survey
+	warned   []Warning
 
 	nonce   string
 	files   atomic.Int64 // numbers the objects of this load

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -69,7 +70,8 @@ func Exists(tb testing.TB, cat lake.Catalog, id table.Identifier) bool {
 }
 
 // ReadAll returns all rows of the table's head as text, sorted, by iceberg-go's
-// own scan without a filter.
+// own scan without a filter. It also reads files whose format is spelled in
+// lower case, which iceberg-go alone does not.
 func ReadAll(tb testing.TB, t *table.Table) []string {
 	tb.Helper()
 	rows, err := readAll(context.WithoutCancel(tb.Context()), t)
@@ -80,7 +82,17 @@ func ReadAll(tb testing.TB, t *table.Table) []string {
 }
 
 func readAll(ctx context.Context, t *table.Table) ([]string, error) {
-	_, batches, err := t.Scan().ToArrowRecords(ctx)
+	scan := t.Scan()
+	tasks, err := scan.PlanFiles(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range tasks {
+		tasks[i].File = upperCased{tasks[i].File}
+		tasks[i].DeleteFiles = allUpperCased(tasks[i].DeleteFiles)
+		tasks[i].EqualityDeleteFiles = allUpperCased(tasks[i].EqualityDeleteFiles)
+	}
+	_, batches, err := scan.ReadTasks(ctx, tasks)
 	if err != nil {
 		return nil, err
 	}
@@ -94,6 +106,21 @@ func readAll(ctx context.Context, t *table.Table) ([]string, error) {
 	}
 	slices.Sort(rows)
 	return rows, nil
+}
+
+// upperCased is a file with its format as iceberg-go spells it.
+type upperCased struct{ iceberg.DataFile }
+
+func (f upperCased) FileFormat() iceberg.FileFormat {
+	return iceberg.FileFormat(strings.ToUpper(string(f.DataFile.FileFormat())))
+}
+
+func allUpperCased(files []iceberg.DataFile) []iceberg.DataFile {
+	out := make([]iceberg.DataFile, len(files))
+	for i, f := range files {
+		out[i] = upperCased{f}
+	}
+	return out
 }
 
 // ArrowSchema is the schema of the table's rows as Arrow.
