@@ -120,27 +120,14 @@ func (e *events) present() []string {
 // orphans are the objects of calve that no snapshot of the table names.
 func (e *events) orphans() (names []string) {
 	e.tb.Helper()
-	named := map[string]bool{}
 	t := e.drafted()
+	named := map[string]bool{}
+	for p := range testenv.Named(e.tb, t) {
+		named[path.Base(p)] = true
+	}
 	fsys, err := t.FS(e.tb.Context())
 	if err != nil {
 		e.tb.Fatal(err)
-	}
-	for _, s := range t.Metadata().Snapshots() {
-		named[path.Base(s.ManifestList)] = true
-		manifests, err := s.Manifests(fsys)
-		if err != nil {
-			e.tb.Fatal(err)
-		}
-		for _, m := range manifests {
-			named[path.Base(m.FilePath())] = true
-			for entry, err := range m.Entries(fsys, false) {
-				if err != nil {
-					e.tb.Fatal(err)
-				}
-				named[path.Base(entry.DataFile().FilePath())] = true
-			}
-		}
 	}
 	err = fsys.(iceio.ListableIO).WalkDir(t.Location(), func(p string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() && strings.Contains(path.Base(p), "calve-") && !named[path.Base(p)] {

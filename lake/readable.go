@@ -83,6 +83,9 @@ func (j *loading) surveyBase(ctx context.Context) error {
 		return err
 	}
 	j.surveyed, err = j.surveyWindow(s, j.planned.Metadata(), j.base)
+	if err != nil && j.expired(ctx, j.planned) {
+		return fmt.Errorf("snapshot %s expired while it was read: %w: %w", j.baseName(), err, ErrTemporary)
+	}
 	return err
 }
 

@@ -3,6 +3,7 @@ package testenv
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -82,22 +83,8 @@ func ReadAll(tb testing.TB, t *table.Table) []string {
 }
 
 func readAll(ctx context.Context, t *table.Table) ([]string, error) {
-	scan := t.Scan()
-	tasks, err := scan.PlanFiles(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for i := range tasks {
-		tasks[i].File = upperCased{tasks[i].File}
-		tasks[i].DeleteFiles = allUpperCased(tasks[i].DeleteFiles)
-		tasks[i].EqualityDeleteFiles = allUpperCased(tasks[i].EqualityDeleteFiles)
-	}
-	_, batches, err := scan.ReadTasks(ctx, tasks)
-	if err != nil {
-		return nil, err
-	}
 	var rows []string
-	for b, err := range batches {
+	for b, err := range batches(ctx, t) {
 		if err != nil {
 			return nil, err
 		}
@@ -106,6 +93,33 @@ func readAll(ctx context.Context, t *table.Table) ([]string, error) {
 	}
 	slices.Sort(rows)
 	return rows, nil
+}
+
+// batches reads the table's head; the caller releases each batch.
+func batches(ctx context.Context, t *table.Table) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		scan := t.Scan()
+		tasks, err := scan.PlanFiles(ctx)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for i := range tasks {
+			tasks[i].File = upperCased{tasks[i].File}
+			tasks[i].DeleteFiles = allUpperCased(tasks[i].DeleteFiles)
+			tasks[i].EqualityDeleteFiles = allUpperCased(tasks[i].EqualityDeleteFiles)
+		}
+		_, all, err := scan.ReadTasks(ctx, tasks)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for b, err := range all {
+			if !yield(b, err) {
+				return
+			}
+		}
+	}
 }
 
 // upperCased is a file with its format as iceberg-go spells it.
