@@ -3,14 +3,17 @@ package lake_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"strings"
 	"testing"
+	"time"
 
 	iceio "github.com/apache/iceberg-go/io"
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/calve-data/calve/catalog"
 	"github.com/calve-data/calve/lake"
 	"github.com/calve-data/calve/testenv"
 )
@@ -33,10 +36,44 @@ func TestOutcomes(t *testing.T) {
 						}
 						t.Run(name, func(t *testing.T) {
 							t.Parallel()
-							tryOutcome(t, m, first)
+							e := newEvents(t, "outcome")
+							e.tryOutcome(t, m, &lake.Loader{Catalog: m.Catalog(e.cat)}, first)
 						})
 					}
 				}
+			}
+		}
+	}
+}
+
+// TestOutcomesOverHTTP is the same table with a proxy between calve and a real
+// REST catalog.
+func TestOutcomesOverHTTP(t *testing.T) {
+	t.Parallel()
+	s3 := testenv.MinIO(t)
+	cat := testenv.RESTOn(t, s3)
+	for i, answer := range testenv.Answers() {
+		for _, applied := range []bool{false, true} {
+			for _, reloads := range []int{0, -1} {
+				if answer == testenv.Timeout && reloads != 0 {
+					continue // each would be waited for
+				}
+				m := &testenv.Mishap{Answer: answer, Applied: applied, Commits: 1, Reloads: reloads}
+				t.Run(m.String(), func(t *testing.T) {
+					t.Parallel()
+					first := i%2 == 0
+					model := &testenv.Model{}
+					e := &events{tb: t, cat: cat, model: model, load: lake.Load{Table: cat.Ident(fmt.Sprintf("outcome_%s_%v_%d", answer, applied, reloads+1)), TimeColumn: "event_time"}}
+					e.check = testenv.Check(t, cat, e.load.Table, model.Strings)
+					config := cat.Config
+					config.URI = m.Proxy(t, config.URI)
+					behind, err := catalog.Open(t.Context(), config)
+					if err != nil {
+						t.Fatal(err)
+					}
+					t.Cleanup(func() { _ = behind.Close() })
+					e.tryOutcome(t, m, &lake.Loader{Catalog: behind, Timeout: 20 * time.Second}, first)
+				})
 			}
 		}
 	}
@@ -69,16 +106,16 @@ func expected(m *testenv.Mishap, first bool) outcome {
 	return outcome{nil, true, 2}
 }
 
-func tryOutcome(t *testing.T, m *testenv.Mishap, first bool) {
+// tryOutcome runs a load by a loader that meets the mishap.
+func (e *events) tryOutcome(t *testing.T, m *testenv.Mishap, loader *lake.Loader, first bool) {
 	t.Helper()
-	e := newEvents(t, "outcome")
 	before := []testenv.Event{event(1, "2026-05-04T09:00:00Z", 1), event(2, "2026-05-04T10:30:00Z", 2)}
 	if !first {
 		e.replace("2026-05-04", before...)
 	}
-	want := expected(m, first)
+	want := expected(m, first) // now: a mishap counts down
 	row := event(3, "2026-05-04T10:45:00Z", 3)
-	r, err := (&lake.Loader{Catalog: m.Catalog(e.cat)}).Load(t.Context(), e.load, source(t, row), window(t, "2026-05-04T10"))
+	r, err := loader.Load(t.Context(), e.load, source(t, row), window(t, "2026-05-04T10"))
 	if !errors.Is(err, want.err) || (want.err == nil) != (err == nil) {
 		t.Fatalf("Load = %v, want %v", err, want.err)
 	}

@@ -158,11 +158,20 @@ func (v *survey) checkSpecs(meta table.Metadata) error {
 		if spec == nil {
 			continue
 		}
-		for _, f := range spec.Fields() {
-			if !avroName.MatchString(f.Name) {
-				return fmt.Errorf("partition field %q of spec %d has a name that Avro does not take, and manifests are not written with one here: rename it in another engine, as in ALTER TABLE … REPLACE PARTITION FIELD … AS: %w", f.Name, id, ErrRefused)
-			}
+		if name := notForAvro(spec); name != "" {
+			return fmt.Errorf("partition field %q of spec %d has a name that Avro does not take, and manifests are not written with one here: rename it in another engine, as in ALTER TABLE … REPLACE PARTITION FIELD … AS: %w", name, id, ErrRefused)
 		}
 	}
 	return nil
+}
+
+// notForAvro is the first field of a spec whose name Avro does not take; "" if
+// there is none.
+func notForAvro(spec *iceberg.PartitionSpec) string {
+	for _, f := range spec.Fields() {
+		if !avroName.MatchString(f.Name) {
+			return f.Name
+		}
+	}
+	return ""
 }

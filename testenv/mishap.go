@@ -4,10 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
+	"testing"
 
 	"github.com/apache/iceberg-go/catalog/rest"
 	"github.com/apache/iceberg-go/table"
@@ -109,6 +117,52 @@ func (m *Mishap) reload() bool {
 	}
 	m.Reloads--
 	return true
+}
+
+// Proxy returns the URI of a REST catalog behind a proxy with the mishap in it.
+func (m *Mishap) Proxy(tb testing.TB, uri string) string {
+	tb.Helper()
+	target, err := url.Parse(uri)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	forward := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: target.Scheme, Host: target.Host})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		wrong := false
+		if strings.Contains(r.URL.Path, "/tables/") {
+			wrong = r.Method == http.MethodPost && m.commit() || r.Method == http.MethodGet && m.reload()
+		}
+		if !wrong {
+			forward.ServeHTTP(w, r)
+			return
+		}
+		if r.Method == http.MethodPost && m.Applied {
+			forward.ServeHTTP(httptest.NewRecorder(), r)
+		}
+		m.Answer.write(w, r)
+	}))
+	tb.Cleanup(server.Close)
+	return server.URL + target.Path
+}
+
+// write is the answer as a server gives it.
+func (a Answer) write(w http.ResponseWriter, r *http.Request) {
+	switch a {
+	case Timeout:
+		_, _ = io.Copy(io.Discard, r.Body) // else the server does not see that the client is gone
+		<-r.Context().Done()
+	case Reset:
+		if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+			_ = conn.(*net.TCPConn).SetLinger(0)
+			_ = conn.Close()
+		}
+	default:
+		status, _ := strconv.Atoi(string(a))
+		kind := map[Answer]string{NotFound: "NoSuchTableException", Conflict: "CommitFailedException"}[a]
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		fmt.Fprintf(w, `{"error":{"message":"injected","type":%q,"code":%d}}`, kind, status)
+	}
 }
 
 type mishapCatalog struct {
