@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/iceberg-go"
@@ -32,13 +33,15 @@ type act struct {
 var acts = []act{ //nolint:gochecknoglobals // a table that nobody changes
 	{name: "append", do: (*randomTable).appendRows},
 	{name: "append by PyIceberg", do: (*randomTable).appendByPyIceberg, may: (*randomTable).pyIceberg},
-	{name: "overwrite of an id", do: (*randomTable).overwriteID, may: (*randomTable).noDeletes},
-	{name: "delete by copy on write", do: (*randomTable).deleteByCopy, may: (*randomTable).noDeletes},
+	{name: "overwrite of an id", do: (*randomTable).overwriteID, may: func(m *randomTable) bool { return m.noDeletes() && m.readable() }},
+	{name: "delete by copy on write", do: (*randomTable).deleteByCopy, may: func(m *randomTable) bool { return m.noDeletes() && m.readable() }},
 	{name: "delete by PyIceberg", do: (*randomTable).deleteByPyIceberg, may: func(m *randomTable) bool { return m.pyIceberg() && m.noDeletes() }},
-	{name: "delete by merge on read", do: (*randomTable).deleteByMerge, may: (*randomTable).oneSpec},
+	{name: "delete by merge on read", do: (*randomTable).deleteByMerge, may: func(m *randomTable) bool { return m.oneSpec() && m.readable() }},
 	{name: "equality delete", do: (*randomTable).deleteByEquality},
-	{name: "compaction", do: func(m *randomTable) { testenv.Compact(m.tb, m.cat, m.load.Table, m.random.IntN(2) == 0) }},
-	{name: "compaction, and snapshots expired", breaks: true, do: func(m *randomTable) {
+	{name: "insert by DuckDB", do: (*randomTable).insertByDuckDB, may: (*randomTable).duckDB},
+	{name: "delete by DuckDB", do: (*randomTable).deleteByDuckDB, may: func(m *randomTable) bool { return m.duckDB() && m.oneSpec() }},
+	{name: "compaction", may: (*randomTable).readable, do: func(m *randomTable) { testenv.Compact(m.tb, m.cat, m.load.Table, m.random.IntN(2) == 0) }},
+	{name: "compaction, and snapshots expired", breaks: true, may: (*randomTable).readable, do: func(m *randomTable) {
 		testenv.Compact(m.tb, m.cat, m.load.Table, true)
 		m.expire()
 	}},
@@ -131,7 +134,22 @@ func (m *randomTable) pyIceberg() bool {
 			return false
 		}
 	}
-	return testenv.HasPython()
+	return m.local != nil && testenv.HasPython()
+}
+
+func (m *randomTable) duckDB() bool { return m.rest != nil && testenv.HasPython() }
+
+// readable: iceberg-go does not read the files that DuckDB writes.
+func (m *randomTable) readable() bool {
+	t := testenv.Load(m.tb, m.cat, m.load.Table)
+	for _, deletes := range []bool{false, true} {
+		for _, e := range testenv.Entries(m.tb, t, deletes) {
+			if e.DataFile().FileFormat() != iceberg.ParquetFile {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func (m *randomTable) appendRows() {
@@ -191,6 +209,30 @@ func (m *randomTable) deleteID(mode string) {
 func (m *randomTable) deleteByPyIceberg() {
 	id := m.anID()
 	testenv.PyIcebergDelete(m.tb, m.local, strings.Join(m.load.Table, "."), fmt.Sprintf("id = %d", id))
+	m.forget(id)
+}
+
+func (m *randomTable) insertByDuckDB() {
+	rows := m.rows(1 + m.random.IntN(4))
+	var values []string
+	for _, e := range rows {
+		at, region := "NULL", "NULL"
+		if e.Time != nil {
+			at = time.UnixMicro(*e.Time).UTC().Format("'2006-01-02T15:04:05.999999Z'")
+		}
+		if e.Region != nil {
+			region = "'" + *e.Region + "'"
+		}
+		values = append(values, fmt.Sprintf("(%d, %s, %s, %d)", e.ID, at, region, e.Value))
+	}
+	testenv.DuckDBWrite(m.tb, m.rest, m.load.Table,
+		fmt.Sprintf("INSERT INTO {table} (id, event_time, region, %s) VALUES %s", m.valueName(), strings.Join(values, ", ")))
+	m.model.Append(rows...)
+}
+
+func (m *randomTable) deleteByDuckDB() {
+	id := m.anID()
+	testenv.DuckDBWrite(m.tb, m.rest, m.load.Table, fmt.Sprintf("DELETE FROM {table} WHERE id = %d", id))
 	m.forget(id)
 }
 

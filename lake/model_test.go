@@ -26,17 +26,7 @@ var (
 // do is in model_foreign_test.go.
 func TestModel(t *testing.T) {
 	t.Parallel()
-	seed := *modelSeed
-	if seed == 0 {
-		seed = uint64(time.Now().UnixNano())
-	}
-	ops := *modelOps
-	if ops == 0 {
-		ops = 25
-		if os.Getenv("CI") != "" && !testing.Short() {
-			ops = 60
-		}
-	}
+	seed, ops := modelLength()
 	t.Logf("seed %d, %d operations a table: run again with -seed %d -ops %d", seed, ops, seed, ops)
 	for i, tc := range []struct {
 		name string // plain, for it is in paths, which not every writer unescapes
@@ -53,29 +43,78 @@ func TestModel(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			m := newRandomTable(t, rand.New(rand.NewPCG(seed, uint64(i))))
+			m := newRandomTable(t, testenv.Catalog(t), rand.New(rand.NewPCG(seed, uint64(i))))
 			m.load.PartitionBy = tc.by
-			m.mergingFrom(3)
-			m.loadOnce()
-			began := time.Now()
-			more := func(op int) bool { return op < ops }
-			if *modelTime > 0 {
-				more = func(int) bool { return time.Since(began) < *modelTime }
-			}
-			for op := 0; more(op); op++ {
-				what := m.step()
-				if got, want := m.read(), m.model.Strings(); fmt.Sprint(got) != fmt.Sprint(want) {
-					t.Fatalf("after operation %d, %s (seed %d):\n got %s\nwant %s", op, what, seed, strings.Join(got, "\n     "), strings.Join(want, "\n     "))
-				}
-			}
-			t.Logf("done: %v", m.done)
+			m.goOn(t, seed, ops)
 		})
 	}
 }
 
+// modelLength is what the flags, or CI, say of TestModel.
+func modelLength() (seed uint64, ops int) {
+	seed = *modelSeed
+	if seed == 0 {
+		seed = uint64(time.Now().UnixNano())
+	}
+	ops = *modelOps
+	if ops == 0 {
+		ops = 25
+		if os.Getenv("CI") != "" && !testing.Short() {
+			ops = 60
+		}
+	}
+	return seed, ops
+}
+
+// TestModelOnREST is the same on a REST catalog and an object store, where
+// DuckDB is one of the other writers.
+func TestModelOnREST(t *testing.T) {
+	t.Parallel()
+	seed, ops := modelLength()
+	ops /= 2
+	t.Logf("seed %d, %d operations a table: run again with -seed %d -ops %d", seed, ops, seed, 2*ops)
+	cat := testenv.RESTOn(t, testenv.MinIO(t))
+	for i, tc := range []struct {
+		name string
+		by   []string
+	}{
+		{"rest_day", nil},
+		{"rest_none", []string{}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			m := newRandomTable(t, cat, rand.New(rand.NewPCG(seed, uint64(100+i))))
+			m.load.Table = cat.Ident(tc.name)
+			m.load.PartitionBy = tc.by
+			m.goOn(t, seed, ops)
+		})
+	}
+}
+
+// goOn does random operations and compares the table with the model after each.
+func (m *randomTable) goOn(t *testing.T, seed uint64, ops int) {
+	t.Helper()
+	m.check = testenv.Check(t, m.cat, m.load.Table, nil)
+	m.mergingFrom(3)
+	m.loadOnce()
+	began := time.Now()
+	more := func(op int) bool { return op < ops }
+	if *modelTime > 0 {
+		more = func(int) bool { return time.Since(began) < *modelTime }
+	}
+	for op := 0; more(op); op++ {
+		what := m.step()
+		if got, want := m.read(), m.model.Strings(); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Fatalf("after operation %d, %s (seed %d):\n got %s\nwant %s", op, what, seed, strings.Join(got, "\n     "), strings.Join(want, "\n     "))
+		}
+	}
+	t.Logf("done: %v", m.done)
+}
+
 type randomTable struct {
 	*events
-	local  *testenv.LocalCatalog
+	local  *testenv.LocalCatalog // nil on another catalog
+	rest   *testenv.AnyCatalog   // nil on another catalog
 	random *rand.Rand
 	nextID int64
 	loads  int
@@ -85,11 +124,14 @@ type randomTable struct {
 	done map[string]int
 }
 
-func newRandomTable(t *testing.T, random *rand.Rand) *randomTable {
+func newRandomTable(t *testing.T, cat lake.Catalog, random *rand.Rand) *randomTable {
 	t.Helper()
-	local := testenv.Catalog(t)
-	m := &randomTable{events: withoutModel(t, local, "model"), local: local, random: random, past: map[int64][]testenv.Event{}, done: map[string]int{}}
-	m.load.OnEmpty = lake.ClearEmpty
+	m := &randomTable{
+		events: &events{tb: t, cat: cat, model: &testenv.Model{}, load: lake.Load{Table: testenv.Ident("model"), TimeColumn: "event_time", OnEmpty: lake.ClearEmpty}},
+		random: random, past: map[int64][]testenv.Event{}, done: map[string]int{},
+	}
+	m.local, _ = cat.(*testenv.LocalCatalog)
+	m.rest, _ = cat.(*testenv.AnyCatalog)
 	return m
 }
 
