@@ -94,7 +94,6 @@ func TestModelOnREST(t *testing.T) {
 // goOn does random operations and compares the table with the model after each.
 func (m *randomTable) goOn(t *testing.T, seed uint64, ops int) {
 	t.Helper()
-	m.check = testenv.Check(t, m.cat, m.load.Table, nil)
 	m.mergingFrom(3)
 	m.loadOnce()
 	began := time.Now()
@@ -109,6 +108,12 @@ func (m *randomTable) goOn(t *testing.T, seed uint64, ops int) {
 		}
 	}
 	t.Logf("done: %v", m.done)
+	for _, finding := range testenv.Audit(t.Context(), testenv.Load(t, m.cat, m.load.Table)) {
+		// DuckDB leaves a total out, and iceberg-go then goes on from 0.
+		if m.rest == nil || !strings.Contains(finding.Error(), "summary: total-") {
+			t.Errorf("seed %d: %v", seed, finding)
+		}
+	}
 }
 
 type randomTable struct {
@@ -168,7 +173,8 @@ func (m *randomTable) loadOnce() string {
 	if err := m.loadDuring(string(text), rows, during, replace); err != nil {
 		temporary := during.breaks && errors.Is(err, lake.ErrTemporary)
 		renamed := during.renames && errors.Is(err, lake.ErrSchema) // between the source and the plan
-		if !temporary && !renamed && !(aheadOfTable(err) && m.done["branch rolled back"] > 0) {
+		rolledBack := aheadOfTable(err) && m.done["branch rolled back"] > 0
+		if !temporary && !renamed && !rolledBack {
 			m.tb.Fatalf("%s: %v", what, err)
 		}
 		m.done["temporary"]++
