@@ -44,7 +44,7 @@ func (j *loading) attemptOn(ctx context.Context, head *table.Table, staged []ice
 	if err != nil {
 		return nil, err
 	}
-	found, err := j.surveyWindow(store, meta, snap)
+	found, err := j.survey(store, meta, snap)
 	if err != nil {
 		return nil, err
 	}

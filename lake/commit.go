@@ -68,6 +68,10 @@ func (j *loading) commit(ctx context.Context, staged []iceberg.DataFile) (*landi
 			return out, c.giveUp(ctx, err)
 		}
 		a, err := j.attemptOn(ctx, head, staged, c.made, n == 1)
+		if err != nil && n < j.Attempts && j.expired(ctx, head) {
+			previous = err // what was read has been removed: go round
+			continue
+		}
 		if err != nil {
 			return out, c.giveUp(ctx, err)
 		}

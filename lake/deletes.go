@@ -23,21 +23,26 @@ type deleteIndex struct {
 // apart from position deletes.
 func (x *deleteIndex) applying(data iceberg.ManifestEntry) (positions, equalities []iceberg.DataFile) {
 	for _, d := range x.entries {
-		switch d.DataFile().ContentType() {
-		case iceberg.EntryContentPosDeletes:
-			if d.SequenceNum() >= data.SequenceNum() && x.sameScope(d.DataFile(), data.DataFile()) && refersTo(d.DataFile(), data.DataFile().FilePath()) {
-				positions = append(positions, d.DataFile())
-			}
-		case iceberg.EntryContentEqDeletes:
-			if d.SequenceNum() > data.SequenceNum() && (x.global(d.DataFile()) || x.sameScope(d.DataFile(), data.DataFile())) {
-				equalities = append(equalities, d.DataFile())
-			}
+		switch {
+		case !x.applies(d, data):
+		case d.DataFile().ContentType() == iceberg.EntryContentEqDeletes:
+			equalities = append(equalities, d.DataFile())
+		default:
+			positions = append(positions, d.DataFile())
 		}
 	}
 	byPath := func(a, b iceberg.DataFile) int { return strings.Compare(a.FilePath(), b.FilePath()) }
 	slices.SortFunc(positions, byPath)
 	slices.SortFunc(equalities, byPath)
 	return positions, equalities
+}
+
+// applies reports whether the rows that d deletes may be of data.
+func (x *deleteIndex) applies(d, data iceberg.ManifestEntry) bool {
+	if d.DataFile().ContentType() == iceberg.EntryContentEqDeletes {
+		return d.SequenceNum() > data.SequenceNum() && (x.global(d.DataFile()) || x.sameScope(d.DataFile(), data.DataFile()))
+	}
+	return d.SequenceNum() >= data.SequenceNum() && x.sameScope(d.DataFile(), data.DataFile()) && refersTo(d.DataFile(), data.DataFile().FilePath())
 }
 
 // global reports whether an equality delete was written under an unpartitioned

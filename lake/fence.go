@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -30,6 +31,17 @@ func (j *loading) fence(head *table.Table) error {
 		}
 	}
 	return j.sameTable(head)
+}
+
+// expired reports whether a table's head as it was read is no longer a snapshot
+// of the table: then its objects may have been removed while they were read.
+func (j *loading) expired(ctx context.Context, t *table.Table) bool {
+	tip := j.headOf(t)
+	if tip == nil || ctx.Err() != nil {
+		return false
+	}
+	now, err := j.loadTable(ctx)
+	return err == nil && now.Metadata().SnapshotByID(tip.SnapshotID) == nil
 }
 
 // between lists the snapshots after base up to head; all of them where there

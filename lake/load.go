@@ -25,7 +25,12 @@ func (l *Loader) Load(ctx context.Context, load Load, src Source, w Window) (Rec
 	if err != nil {
 		return j.receipt(w, nil, began, err), j.failed("plan", w, err)
 	}
-	j.Trace.planned(j.plan(nil))
+	if err := j.surveyBase(ctx); err != nil {
+		return j.receipt(w, nil, began, err), j.failed("plan", w, err)
+	}
+	plan := j.plan(j.surveyed)
+	j.warned = plan.Warnings
+	j.Trace.planned(plan)
 	staged, err := j.stage(ctx)
 	if err != nil {
 		j.discard(ctx, nil)
@@ -166,7 +171,7 @@ func (j *loading) receipt(w Window, a *landing, began time.Time, err error) Rece
 	}
 	r := Receipt{
 		Outcome: outcomeOf(err), Load: j.load.Name, Table: j.load.TableName(), Mode: "replace", Branch: j.load.Branch,
-		Window: w.JSON(), Seconds: time.Since(began).Seconds(),
+		Window: w.JSON(), Seconds: time.Since(began).Seconds(), Warnings: j.warned,
 	}
 	if j.base != nil {
 		r.BaseSnapshotID = strconv.FormatInt(j.base.SnapshotID, 10)

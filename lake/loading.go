@@ -24,6 +24,9 @@ type loading struct {
 	fit     *fit
 	owned   *owned
 	origin  Origin
+	// surveyed is what base holds of the window, until an attempt uses it.
+	surveyed *survey
+	warned   []Warning
 
 	nonce   string
 	files   atomic.Int64 // numbers the objects of this load
@@ -150,10 +153,11 @@ func (j *loading) designTable(ctx context.Context, w Window) (err error) {
 
 // newProperties are the properties of a new table: what is sane for one that
 // is written again and again, and bounds by which later loads tell files apart.
+// Files have Iceberg's own target size: where the property is set, DuckDB does
+// not insert into a partitioned table.
 func (j *loading) newProperties() iceberg.Properties {
 	p := iceberg.Properties{
 		table.ParquetCompressionKey:               "zstd",
-		table.WriteTargetFileSizeBytesKey:         "536870912",
 		table.MetadataDeleteAfterCommitEnabledKey: "true",
 		table.MetadataPreviousVersionsMaxKey:      "100",
 		table.CommitNumRetriesKey:                 "0", // the one retry loop is calve's own

@@ -86,6 +86,9 @@ func neighbours(meta table.Metadata, manifests []iceberg.ManifestFile) []iceberg
 	}
 	var best mergeRun
 	for _, id := range slices.Sorted(maps.Keys(bySpec)) {
+		if spec := meta.PartitionSpecByID(int(id)); spec == nil || notForAvro(spec) != "" {
+			continue // such a manifest cannot be written
+		}
 		for _, r := range runs(meta, int(id), bySpec[id]) {
 			// Where no run is compact, a wide one is better than no end of manifests.
 			if (r.spread() <= 2 || small > 2*enough) && (best.members == nil || r.cost() < best.cost()) {

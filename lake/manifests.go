@@ -28,7 +28,7 @@ type survey struct {
 func (j *loading) surveyWindow(s *store, meta table.Metadata, snap *table.Snapshot) (*survey, error) {
 	v := &survey{opened: map[string][]iceberg.ManifestEntry{}, deletes: &deleteIndex{meta: meta}}
 	if snap == nil {
-		return v, nil
+		return v, v.check(meta)
 	}
 	var err error
 	if v.manifests, err = snap.Manifests(s); err != nil {
@@ -51,9 +51,11 @@ func (j *loading) surveyWindow(s *store, meta table.Metadata, snap *table.Snapsh
 		}
 	}
 	if len(v.inside)+len(v.straddles) > 0 {
-		v.deletes.entries, err = j.openManifests(s, meta, v, iceberg.ManifestContentDeletes)
+		if v.deletes.entries, err = j.openManifests(s, meta, v, iceberg.ManifestContentDeletes); err != nil {
+			return nil, err
+		}
 	}
-	return v, err
+	return v, v.check(meta)
 }
 
 // openManifests reads the manifests of one content that may hold files of the

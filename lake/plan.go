@@ -29,6 +29,8 @@ type Plan struct {
 	// Inside files are dropped whole, Straddling files are rewritten without
 	// the window's rows.
 	Inside, Straddling []PlannedFile
+	// Warnings are about other engines that read the table.
+	Warnings []Warning
 }
 
 // PlannedColumn is a column of the table as the load will leave it.
@@ -57,17 +59,10 @@ func (l *Loader) Plan(ctx context.Context, load Load, src Source, w Window) (*Pl
 	if err != nil {
 		return nil, j.failed("plan", w, err)
 	}
-	var found *survey
-	if !j.creates {
-		s, err := openStore(ctx, j.planned, j.Timeout)
-		if err == nil {
-			found, err = j.surveyWindow(s, j.planned.Metadata(), j.base)
-		}
-		if err != nil {
-			return nil, j.failed("plan", w, err)
-		}
+	if err := j.surveyBase(ctx); err != nil {
+		return nil, j.failed("plan", w, err)
 	}
-	p := j.plan(found)
+	p := j.plan(j.surveyed)
 	j.Trace.planned(p)
 	return p, nil
 }
@@ -79,7 +74,7 @@ func (j *loading) plan(found *survey) *Plan {
 	p := &Plan{
 		Load: j.load.Name, Table: j.load.TableName(), Branch: j.load.Branch, Window: j.owned.window, Origin: j.origin,
 		Creates: j.creates, Location: j.planned.Location(), Columns: j.plannedColumns(),
-		PartitionFields: specText(sc, j.planned.Spec()),
+		PartitionFields: specText(sc, j.planned.Spec()), Warnings: j.warnings(found),
 	}
 	if j.base != nil {
 		p.BaseSnapshotID = j.base.SnapshotID

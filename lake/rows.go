@@ -89,7 +89,14 @@ func (q RowsQuery) read(ctx context.Context, t *table.Table, f *fit, scan *table
 			yield(nil, fmt.Errorf("plan the scan: %w", err))
 			return
 		}
-		_, batches, err := scan.ReadTasks(ctx, q.within(t.Metadata(), tasks, in))
+		tasks = q.within(t.Metadata(), tasks, in)
+		for i := range tasks {
+			if tasks[i], err = legibleTask(tasks[i]); err != nil {
+				yield(nil, err)
+				return
+			}
+		}
+		_, batches, err := scan.ReadTasks(ctx, tasks)
 		if err != nil {
 			yield(nil, fmt.Errorf("scan: %w", err))
 			return

@@ -75,7 +75,10 @@ func parsePartition(sc *iceberg.Schema, expr string) (iceberg.NestedField, icebe
 	return source, t, nil
 }
 
-var notAvro = regexp.MustCompile(`[^A-Za-z0-9_]`)
+var (
+	notAvro  = regexp.MustCompile(`[^A-Za-z0-9_]`)
+	avroName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+)
 
 // partitionName names a partition field as other engines do (event_time_day),
 // in characters that Avro accepts: iceberg-go creates a table with another

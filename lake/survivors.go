@@ -38,9 +38,12 @@ func derivedKey(data iceberg.DataFile, positions, equalities []iceberg.DataFile,
 // rows whose time is NULL, and row groups that hold NaN (pitfalls L3, L4, L15).
 func (j *loading) survive(ctx context.Context, head *table.Table, entry iceberg.ManifestEntry, positions, equalities []iceberg.DataFile) (derived, error) {
 	sequence := entry.SequenceNum()
-	task := table.FileScanTask{
+	task, err := legibleTask(table.FileScanTask{
 		File: entry.DataFile(), Length: entry.DataFile().FileSizeBytes(),
 		DeleteFiles: positions, EqualityDeleteFiles: equalities, DataSequenceNumber: &sequence,
+	})
+	if err != nil {
+		return derived{}, err
 	}
 	ctx, dog, stop := watch(ctx, 5*j.Timeout)
 	defer stop()

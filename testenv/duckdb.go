@@ -2,7 +2,10 @@ package testenv
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
+
+	"github.com/apache/iceberg-go/table"
 )
 
 // DuckDB answers a query on a table; {table} in it stands for the table as of
@@ -24,4 +27,16 @@ func DuckDBEach(tb testing.TB, metadataLocation string, s3 *S3, queries ...strin
 		texts[i] = rowsText(tb, script, rows)
 	}
 	return texts
+}
+
+// DuckDBWrite runs statements by DuckDB on a REST catalog, as another writer
+// would; {table} in them stands for the table.
+func DuckDBWrite(tb testing.TB, cat *AnyCatalog, id table.Identifier, statements ...string) {
+	tb.Helper()
+	named := make([]string, len(statements))
+	for i, s := range statements {
+		named[i] = strings.ReplaceAll(s, "{table}", "lk."+strings.Join(id, "."))
+	}
+	var done int
+	Python(tb).run(tb, "duckdb_write.py", map[string]any{"URI": cat.Config.URI, "S3": cat.S3, "Statements": named}, &done)
 }

@@ -21,9 +21,12 @@ const (
 	Hang
 	// LostAnswer is a call that takes effect and then returns an error.
 	LostAnswer
+	// Pause is a call that goes well after [Injector.OnFire] was called: the
+	// place for another writer to come in between.
+	Pause
 )
 
-func (f Fault) String() string { return [...]string{"fail", "hang", "lost answer"}[f] }
+func (f Fault) String() string { return [...]string{"fail", "hang", "lost answer", "pause"}[f] }
 
 // ErrInjected is what an injected error wraps.
 var ErrInjected = errors.New("injected fault")
@@ -135,6 +138,9 @@ func (in *Injector) effect(ctx context.Context, verb, object string, do func() e
 	}
 	if in.OnFire != nil {
 		in.OnFire()
+	}
+	if in.fault == Pause {
+		return do()
 	}
 	if in.fault == Hang {
 		select {

@@ -142,6 +142,20 @@ func (m *Model) Delete(gone func(Event) bool) {
 	m.rows = slices.DeleteFunc(m.rows, gone)
 }
 
+// Rows is a copy of the rows.
+func (m *Model) Rows() []Event {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.rows)
+}
+
+// Restore makes the rows those that they once were.
+func (m *Model) Restore(rows []Event) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.rows = slices.Clone(rows)
+}
+
 // Strings are the rows as text, sorted, to compare with [ReadAll].
 func (m *Model) Strings() []string {
 	m.mu.Lock()

@@ -180,3 +180,9 @@ func rawText(tb testing.TB, script string, raw json.RawMessage) string {
 	}
 	return text
 }
+
+// HasPython reports whether [Python] is there, or must be.
+func HasPython() bool {
+	_, err := os.Stat(filepath.Join(cacheDir(), "python", "bin", "python"))
+	return err == nil || os.Getenv("CI") != ""
+}

@@ -3,7 +3,9 @@ package testenv
 import (
 	"context"
 	"errors"
+	"iter"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -69,7 +71,8 @@ func Exists(tb testing.TB, cat lake.Catalog, id table.Identifier) bool {
 }
 
 // ReadAll returns all rows of the table's head as text, sorted, by iceberg-go's
-// own scan without a filter.
+// own scan without a filter. It also reads files whose format is spelled in
+// lower case, which iceberg-go alone does not.
 func ReadAll(tb testing.TB, t *table.Table) []string {
 	tb.Helper()
 	rows, err := readAll(context.WithoutCancel(tb.Context()), t)
@@ -80,12 +83,8 @@ func ReadAll(tb testing.TB, t *table.Table) []string {
 }
 
 func readAll(ctx context.Context, t *table.Table) ([]string, error) {
-	_, batches, err := t.Scan().ToArrowRecords(ctx)
-	if err != nil {
-		return nil, err
-	}
 	var rows []string
-	for b, err := range batches {
+	for b, err := range batches(ctx, t) {
 		if err != nil {
 			return nil, err
 		}
@@ -94,6 +93,48 @@ func readAll(ctx context.Context, t *table.Table) ([]string, error) {
 	}
 	slices.Sort(rows)
 	return rows, nil
+}
+
+// batches reads the table's head; the caller releases each batch.
+func batches(ctx context.Context, t *table.Table) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		scan := t.Scan()
+		tasks, err := scan.PlanFiles(ctx)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for i := range tasks {
+			tasks[i].File = upperCased{tasks[i].File}
+			tasks[i].DeleteFiles = allUpperCased(tasks[i].DeleteFiles)
+			tasks[i].EqualityDeleteFiles = allUpperCased(tasks[i].EqualityDeleteFiles)
+		}
+		_, all, err := scan.ReadTasks(ctx, tasks)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for b, err := range all {
+			if !yield(b, err) {
+				return
+			}
+		}
+	}
+}
+
+// upperCased is a file with its format as iceberg-go spells it.
+type upperCased struct{ iceberg.DataFile }
+
+func (f upperCased) FileFormat() iceberg.FileFormat {
+	return iceberg.FileFormat(strings.ToUpper(string(f.DataFile.FileFormat())))
+}
+
+func allUpperCased(files []iceberg.DataFile) []iceberg.DataFile {
+	out := make([]iceberg.DataFile, len(files))
+	for i, f := range files {
+		out[i] = upperCased{f}
+	}
+	return out
 }
 
 // ArrowSchema is the schema of the table's rows as Arrow.

@@ -103,7 +103,22 @@ func printPlan(w io.Writer, p *lake.Plan, timeColumn string) error {
 	if err := printPlannedFiles(w, "straddling", p.Straddling); err != nil {
 		return err
 	}
-	return printPlannedColumns(w, p)
+	if err := printPlannedColumns(w, p); err != nil {
+		return err
+	}
+	return printWarnings(w, p.Warnings)
+}
+
+// printWarnings prints what users of other engines should know.
+func printWarnings(w io.Writer, warnings []lake.Warning) error {
+	head := "\nother engines:\n"
+	for _, warning := range warnings {
+		if _, err := fmt.Fprintf(w, "%s  %s\n", head, warning); err != nil {
+			return err
+		}
+		head = ""
+	}
+	return nil
 }
 
 func printPlannedFiles(w io.Writer, what string, files []lake.PlannedFile) error {
@@ -149,6 +164,7 @@ type planned struct {
 	Manifests      plannedManifests   `json:"manifests"`
 	Inside         []plannedFile      `json:"inside"`
 	Straddling     []plannedFile      `json:"straddling"`
+	Warnings       []lake.Warning     `json:"warnings"`
 	Error          *lake.ReceiptError `json:"error"`
 }
 
@@ -192,6 +208,7 @@ func planAnswer(p *lake.Plan) planned {
 		Columns:     []plannedColumn{},
 		Manifests:   plannedManifests{p.Manifests, p.Opened},
 		Inside:      plannedFiles(p.Inside), Straddling: plannedFiles(p.Straddling),
+		Warnings: append([]lake.Warning{}, p.Warnings...),
 	}
 	if p.BaseSnapshotID != 0 {
 		v.BaseSnapshotID = strconv.FormatInt(p.BaseSnapshotID, 10)

@@ -202,6 +202,7 @@ func TestPlanForPeopleAndMachines(t *testing.T) {
 		Inside:     []lake.PlannedFile{{Path: "x/1.parquet", Partition: "time_hour_day=2013-01-02", Rows: 930, Bytes: 1024}},
 		Straddling: []lake.PlannedFile{{Path: "x/2.parquet", Rows: 1, Bytes: 10}},
 		Columns:    []lake.PlannedColumn{{Name: "legacy", Type: "long"}, {Name: "gate", Type: "string", Added: true, Why: `"A7" in b.csv line 2`}},
+		Warnings:   []lake.Warning{{Engines: []string{"Spark", "Trino"}, Column: "gate", Text: "is not read"}},
 	}
 	var out bytes.Buffer
 	if err := printPlan(&out, p, "time_hour"); err != nil {
@@ -213,6 +214,7 @@ func TestPlanForPeopleAndMachines(t *testing.T) {
 		"base        9223372036854775807\n", "manifests   5, 1 can hold rows of the window\n",
 		"inside      1 file (930 rows, 1.0 KiB): dropped whole\n", "straddling  1 file (1 row, 10 B): rewritten",
 		"columns to add:\n  gate  string  \"A7\" in b.csv line 2\n",
+		"\nother engines:\n  Spark, Trino: column \"gate\": is not read\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
@@ -222,7 +224,8 @@ func TestPlanForPeopleAndMachines(t *testing.T) {
 		t.Errorf("a column that is there already is shown:\n%s", out.String())
 	}
 	line, err := jsonLine(planAnswer(p).ended(failure{}))
-	if err != nil || !strings.Contains(string(line), `"base_snapshot_id":"9223372036854775807"`) || !strings.Contains(string(line), `"error":null`) {
+	if err != nil || !strings.Contains(string(line), `"base_snapshot_id":"9223372036854775807"`) || !strings.Contains(string(line), `"error":null`) ||
+		!strings.Contains(string(line), `"warnings":[{"engines":["Spark","Trino"],"column":"gate","text":"is not read"}]`) {
 		t.Errorf("%v %s", err, line)
 	}
 }

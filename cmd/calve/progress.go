@@ -59,6 +59,9 @@ func (p *progress) planned(plan *lake.Plan) {
 	}
 	fmt.Fprintf(p.out, "plan   %s\n", planLine(plan))
 	_ = printPlannedColumns(p.out, plan) // what was inferred is seen before it is written
+	for _, w := range plan.Warnings {
+		fmt.Fprintf(p.out, "hint   %s\n", w)
+	}
 }
 
 func (p *progress) progress(now lake.Progress) {
