@@ -7,8 +7,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
+	"strconv"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/apache/iceberg-go/table"
@@ -20,6 +24,34 @@ import (
 
 // The numbers are those of the list of faults from the field that the project
 // began with.
+
+// 15, 16, 18: the server commits and answers that it did not, or that it does not
+// know. The load finds its snapshot.
+func TestCase15And16And18AppliedAndRefused(t *testing.T) {
+	t.Parallel()
+	s3 := testenv.MinIO(t)
+	for _, status := range []int{
+		http.StatusConflict, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
+		http.StatusNotFound, http.StatusTooManyRequests, http.StatusRequestTimeout,
+	} {
+		t.Run(strconv.Itoa(status), func(t *testing.T) {
+			t.Parallel()
+			var refused atomic.Int32
+			server := testenv.REST(t, s3).Guard(t, testenv.Guard{Status: func(r *http.Request) int {
+				if r.Method != http.MethodPost || !strings.Contains(r.URL.Path, "/tables/") {
+					return 0
+				}
+				refused.Add(1)
+				return status
+			}})
+			id := restID(t)
+			loadTwice(t, catalog.Config{Type: "rest", URI: server.URI, S3: s3.Config()}, id)
+			if n := refused.Load(); n != 2 {
+				t.Errorf("%d commits for two loads, want 2", n)
+			}
+		})
+	}
+}
 
 // 19: a load whose head moved under it is a conflict, whatever the catalog says
 // of it: the load goes round and lands, and the other writer's rows stay.

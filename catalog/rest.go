@@ -28,7 +28,7 @@ func openREST(ctx context.Context, c Config, props iceberg.Properties) (*Catalog
 		rest.WithHeaders(access.Headers),
 		rest.WithTransportFactory(func(config *tls.Config) (http.RoundTripper, func()) {
 			t := newTransport(config)
-			return restTransport{t}, t.CloseIdleConnections
+			return restTransport{t, callTimeout}, t.CloseIdleConnections
 		}),
 	}
 	login, err := newLogin(ctx, u, access)

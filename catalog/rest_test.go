@@ -3,6 +3,7 @@ package catalog
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -100,5 +101,31 @@ func TestRESTAwayIsTemporary(t *testing.T) {
 	}
 	if _, _, err := cat.CommitTable(t.Context(), table.Identifier{"n", "t"}, nil, nil); err == nil || errors.Is(err, lake.ErrTemporary) {
 		t.Errorf("CommitTable of a busy server: %v, want an error that promises nothing", err)
+	}
+}
+
+// A server that does not answer is not waited for without end.
+func TestRESTCallsHaveADeadline(t *testing.T) {
+	t.Parallel()
+	done := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/body" {
+			w.WriteHeader(http.StatusOK)
+			_ = http.NewResponseController(w).Flush()
+		}
+		<-done
+	}))
+	t.Cleanup(server.Close)
+	t.Cleanup(func() { close(done) })
+	client := http.Client{Transport: restTransport{newTransport(nil), 50 * time.Millisecond}}
+	for _, path := range []string{"/", "/body"} {
+		resp, err := client.Get(server.URL + path)
+		if err == nil {
+			_, err = io.ReadAll(resp.Body)
+			_ = resp.Body.Close()
+		}
+		if err == nil || !errors.Is(translate(err), lake.ErrTemporary) {
+			t.Errorf("GET %s: %v, want ErrTemporary", path, err)
+		}
 	}
 }

@@ -31,7 +31,10 @@ func newTransport(config *tls.Config) *http.Transport {
 
 // restTransport carries the calls of a REST catalog: each under a deadline, and
 // with those answers turned to errors that iceberg-go would take for others.
-type restTransport struct{ next http.RoundTripper }
+type restTransport struct {
+	next    http.RoundTripper
+	timeout time.Duration // of one call
+}
 
 func (t restTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if s, ok := r.Context().Value(stagingKey{}).(*staging); ok {
@@ -41,7 +44,7 @@ func (t restTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func (t restTransport) call(r *http.Request) (*http.Response, error) {
-	ctx, cancel := context.WithTimeout(r.Context(), callTimeout)
+	ctx, cancel := context.WithTimeout(r.Context(), t.timeout)
 	resp, err := t.next.RoundTrip(r.WithContext(ctx))
 	if err != nil {
 		cancel()

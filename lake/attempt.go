@@ -140,7 +140,10 @@ func (j *loading) collect(ctx context.Context, head *table.Table, found *survey,
 // sinceBase are the snapshots of others between base and head.
 func (j *loading) sinceBase(head *table.Table) map[int64]bool {
 	out := map[int64]bool{}
-	for s := j.headOf(head); s != nil && (j.base == nil || s.SnapshotID != j.base.SnapshotID); s = parentOf(head.Metadata(), s) {
+	for s := range ancestors(head.Metadata(), j.headOf(head)) {
+		if j.base != nil && s.SnapshotID == j.base.SnapshotID {
+			break
+		}
 		if summaryOf(s)[keyLoad] != j.load.Name {
 			out[s.SnapshotID] = true
 		}

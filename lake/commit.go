@@ -130,7 +130,7 @@ func (c *committing) head(ctx context.Context) (*table.Table, error) {
 		switch {
 		case err == nil:
 			c.exists = true
-			if sent && c.moved(c.sentOn, t) {
+			if sent && c.moved(c.sentOn, t) && c.allSeen(t) {
 				c.open = 0
 			}
 			return t, nil
@@ -209,6 +209,17 @@ func (c *committing) moved(was, is *table.Table) bool {
 	a, b := c.headOf(was), c.headOf(is)
 	moved := (was == c.planned && c.creates) != (is == c.planned && c.creates)
 	return moved || (a == nil) != (b == nil) || (a != nil && a.SnapshotID != b.SnapshotID)
+}
+
+// allSeen reports whether the table shows every snapshot since the last attempt
+// was sent. Where it does not, since the catalog shows the newest alone or others
+// have expired, one of those that are not seen may be ours.
+func (c *committing) allSeen(now *table.Table) bool {
+	if c.headOf(now) == nil || c.sentOn.Metadata().TableUUID() != now.Metadata().TableUUID() {
+		return true // a table without snapshots, or another table, in which none of ours can be
+	}
+	_, whole := c.since(c.sentOn, now)
+	return whole
 }
 
 // giveUp ends a load that did not land. Its files go, unless a commit that was

@@ -20,9 +20,9 @@ import (
 // the attempt plans anew on the head. Where the walk from head does not arrive
 // at base, history was changed under the load, and nothing can be said.
 func (j *loading) fence(head *table.Table) error {
-	between, whole := j.between(head)
+	between, whole := j.since(j.planned, head)
 	if !whole {
-		return fmt.Errorf("the branch's history no longer holds snapshot %s, on which the load began (rolled back or expired): %w", j.baseName(), ErrTemporary)
+		return fmt.Errorf("%s: %w", j.brokenHistory(head), ErrTemporary)
 	}
 	for _, s := range between {
 		other, window, ok := overlapping(summaryOf(&s), j.owned)
@@ -44,25 +44,33 @@ func (j *loading) expired(ctx context.Context, t *table.Table) bool {
 	return err == nil && now.Metadata().SnapshotByID(tip.SnapshotID) == nil
 }
 
-// between lists the snapshots after base up to head; all of them where there
-// is no base.
-func (j *loading) between(head *table.Table) (snapshots []table.Snapshot, whole bool) {
-	tip := j.headOf(head)
+// since lists the snapshots that came after the tip of an earlier state of the
+// table, up to head, and says whether it is sure that these are all.
+func (j *loading) since(earlier, head *table.Table) (snapshots []table.Snapshot, whole bool) {
+	was, tip := j.headOf(earlier), j.headOf(head)
 	if tip == nil {
-		return nil, j.base == nil
+		return nil, was == nil
 	}
 	lookup := head.Metadata().SnapshotByID
-	if j.base == nil {
-		return table.AncestorsOfChecked(tip.SnapshotID, lookup)
+	if was != nil {
+		return table.AncestorsBetween(tip.SnapshotID, was.SnapshotID, lookup)
 	}
-	return table.AncestorsBetween(tip.SnapshotID, j.base.SnapshotID, lookup)
+	snapshots, whole = table.AncestorsOfChecked(tip.SnapshotID, lookup)
+	// A catalog that shows the newest snapshot alone may show it as the first;
+	// its number tells of those before it.
+	return snapshots, whole && snapshots[len(snapshots)-1].SequenceNumber <= earlier.Metadata().LastSequenceNumber()+1
 }
 
-func (j *loading) baseName() string {
-	if j.base == nil {
-		return "(none)"
+// brokenHistory says why the fence cannot see what it must.
+func (j *loading) brokenHistory(head *table.Table) string {
+	base := "(none)"
+	if tip := j.headOf(j.planned); tip != nil {
+		base = fmt.Sprint(tip.SnapshotID)
 	}
-	return fmt.Sprint(j.base.SnapshotID)
+	if len(head.Metadata().Snapshots()) == 1 {
+		return fmt.Sprintf("the table shows one snapshot alone, not those between it and %s, on which the load began (expired, or a catalog that shows no more, such as Nessie): whether another run loaded the window meanwhile cannot be seen", base)
+	}
+	return fmt.Sprintf("the branch's history no longer holds snapshot %s, on which the load began (rolled back or expired)", base)
 }
 
 // overlapping reports whether a snapshot's summary is of a load whose rows

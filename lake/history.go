@@ -41,7 +41,7 @@ func History(t *table.Table, branch string) ([]HistoryEntry, error) {
 		return nil, fmt.Errorf("the table has no branch %q: %w", branch, ErrUsage)
 	}
 	var out []HistoryEntry
-	for s := head; s != nil; s = parentOf(meta, s) {
+	for s := range ancestors(meta, head) {
 		out = append(out, historyEntry(s))
 	}
 	return out, nil

@@ -2,6 +2,7 @@ package lake
 
 import (
 	"fmt"
+	"iter"
 	"strconv"
 	"strings"
 	"time"
@@ -41,7 +42,7 @@ type state struct {
 // mirror is main's: to another branch it counts only if it is of its history.
 func readState(meta table.Metadata, branch string, head *table.Snapshot, load string) (state, error) {
 	var oldest *table.Snapshot
-	for s := head; s != nil; s = parentOf(meta, s) {
+	for s := range ancestors(meta, head) {
 		if p := summaryOf(s); p[keyLoad] == load && p[keyCoverage] != "" {
 			return parseState(p[keyCoverage], p[keyWatermark])
 		}
@@ -119,11 +120,20 @@ func (s state) properties(load string, id, sequence int64) iceberg.Properties {
 	}
 }
 
-func parentOf(meta table.Metadata, s *table.Snapshot) *table.Snapshot {
-	if s.ParentSnapshotID == nil {
-		return nil
+// ancestors are a snapshot and those before it, newest first, as far as the
+// metadata has them. It ends also where the metadata is wrong and they go round
+// in a circle.
+func ancestors(meta table.Metadata, head *table.Snapshot) iter.Seq[*table.Snapshot] {
+	return func(yield func(*table.Snapshot) bool) {
+		seen := map[int64]bool{}
+		for s := head; s != nil && !seen[s.SnapshotID] && yield(s); {
+			seen[s.SnapshotID] = true
+			if s.ParentSnapshotID == nil {
+				return
+			}
+			s = meta.SnapshotByID(*s.ParentSnapshotID)
+		}
 	}
-	return meta.SnapshotByID(*s.ParentSnapshotID)
 }
 
 func summaryOf(s *table.Snapshot) iceberg.Properties {

@@ -37,6 +37,9 @@ type Guard struct {
 	Lifetime time.Duration
 	// Answer may answer a request in the server's place: it returns true if it did.
 	Answer func(http.ResponseWriter, *http.Request) bool
+	// Status may change the status of an answer, after the server did what it was
+	// asked: it returns the one to send, 0 for the server's own.
+	Status func(*http.Request) int
 }
 
 // GuardedREST is a REST catalog with a guard before it.
@@ -110,6 +113,14 @@ func (g *GuardedREST) giveToken(w http.ResponseWriter, r *http.Request) {
 
 // tell adds to what the server says.
 func (g *GuardedREST) tell(resp *http.Response) error {
+	if g.guard.Status != nil {
+		if status := g.guard.Status(resp.Request); status != 0 {
+			_ = resp.Body.Close()
+			resp.Status, resp.StatusCode = http.StatusText(status), status
+			replace(resp, marshal(refusal(status, "SomeException", http.StatusText(status))))
+			return nil
+		}
+	}
 	if resp.StatusCode != http.StatusOK || !strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") {
 		return nil
 	}
@@ -126,9 +137,13 @@ func (g *GuardedREST) tell(resp *http.Response) error {
 			return err
 		}
 	}
+	replace(resp, body)
+	return nil
+}
+
+func replace(resp *http.Response, body []byte) {
 	resp.Body, resp.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	resp.Header.Set("Content-Length", strconv.Itoa(len(body)))
-	return nil
 }
 
 func (g *GuardedREST) addTo(answer map[string]json.RawMessage, config bool) (err error) {
@@ -162,7 +177,7 @@ func first(a, b json.RawMessage) json.RawMessage {
 }
 
 func marshal(v any) json.RawMessage {
-	text, _ := json.Marshal(v) // texts alone
+	text, _ := json.Marshal(v) // of texts and numbers: it cannot fail
 	return text
 }
 
@@ -182,7 +197,11 @@ func AnswerError(w http.ResponseWriter, status int, kind string) {
 }
 
 func refuse(w http.ResponseWriter, code int, kind, message string) {
-	answerJSON(w, code, map[string]any{"error": map[string]any{"code": code, "type": kind, "message": message}})
+	answerJSON(w, code, refusal(code, kind, message))
+}
+
+func refusal(code int, kind, message string) any {
+	return map[string]any{"error": map[string]any{"code": code, "type": kind, "message": message}}
 }
 
 func answerJSON(w http.ResponseWriter, code int, answer any) {
