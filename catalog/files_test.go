@@ -255,8 +255,8 @@ func TestUnreachableStoreIsTemporary(t *testing.T) {
 	}
 	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
 	defer stop()
-	if _, err := files.List(ctx, "s3://b/*.csv"); !errors.Is(err, lake.ErrTemporary) {
-		t.Errorf("List = %v, want ErrTemporary", err)
+	if _, err := files.List(ctx, "s3://b/*.csv"); !errors.Is(err, lake.ErrTemporary) || !strings.Contains(err.Error(), "catalog.s3.endpoint") {
+		t.Errorf("List = %v, want ErrTemporary with catalog.s3.endpoint", err)
 	}
 }
 

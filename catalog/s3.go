@@ -16,6 +16,7 @@ import (
 	"github.com/apache/iceberg-go/utils"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go/logging"
 
 	"github.com/calve-data/calve/lake"
 )
@@ -107,9 +108,11 @@ func (s *store) config(ctx context.Context) (*aws.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the S3 settings: %w", err)
 	}
+	cfg.Retryer = retries
+	cfg.Logger = logging.Nop{} // it would write to stderr by itself
 	cfg.HTTPClient = s.dial.client(cfg.HTTPClient)
 	cfg.Credentials = credentialChain{cfg.Credentials}
-	cfg.APIOptions = append(cfg.APIOptions, withWords)
+	cfg.APIOptions = append(cfg.APIOptions, withWords, withAborts)
 	if compat, _ := strconv.ParseBool(s.props[io.S3CompatMode]); compat {
 		// iceberg-go does the same for what it writes, and no more than this for
 		// what it reads.

@@ -4,11 +4,15 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go"
 	"github.com/aws/smithy-go/middleware"
 
@@ -16,13 +20,28 @@ import (
 )
 
 // withWords gives the error of every request, of tables and sources alike, the
-// words of s3Error. It stands outside of the SDK's own retries.
+// words of s3Error, and those of reading an object. It stands outside of the
+// SDK's own retries.
 func withWords(stack *middleware.Stack) error {
 	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("calve/words",
 		func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
 			out, meta, err := next.HandleInitialize(ctx, in)
+			if got, ok := out.Result.(*s3.GetObjectOutput); ok && err == nil {
+				got.Body = wordedBody{got.Body}
+			}
 			return out, meta, s3Error(err)
 		}), middleware.Before)
+}
+
+// wordedBody is an object being read.
+type wordedBody struct{ io.ReadCloser }
+
+func (b wordedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = s3Error(err)
+	}
+	return n, err
 }
 
 // credentialChain says which setting is missing where the AWS chain finds none.
@@ -48,6 +67,9 @@ type s3Failure struct {
 // with these anywhere in its text, in an id or a port, for a missing object.
 func (f *s3Failure) Error() string {
 	text := f.cause.Error()
+	if request, ok := errors.AsType[*url.Error](f.cause); ok {
+		text = request.Err.Error()
+	}
 	if api, ok := errors.AsType[smithy.APIError](f.cause); ok {
 		text = api.ErrorCode() + ": " + api.ErrorMessage()
 	}
@@ -66,6 +88,29 @@ func status(err error) int {
 		return response.HTTPStatusCode()
 	}
 	return 0
+}
+
+// requestID is the store's name for a failed request; a server that is no store
+// gives none.
+func requestID(err error) string {
+	var response interface{ ServiceRequestID() string }
+	if errors.As(err, &response) {
+		return response.ServiceRequestID()
+	}
+	return ""
+}
+
+// retries are the SDK's own, but for a wrong setting, which stays wrong.
+func retries() aws.Retryer {
+	return retry.NewStandard(func(o *retry.StandardOptions) {
+		mistake := retry.IsErrorRetryableFunc(func(err error) aws.Ternary {
+			if misconfigured(err) != "" {
+				return aws.FalseTernary
+			}
+			return aws.UnknownTernary
+		})
+		o.Retryables = append([]retry.IsErrorRetryable{mistake}, o.Retryables...)
+	})
 }
 
 // s3Error says what to do, and who acts: no answer and an overloaded store are
@@ -104,11 +149,12 @@ func misconfigured(err error) string {
 		return "the store's certificate is not trusted: if its authority is your own, name its file in catalog.s3.ca_file"
 	case errors.Is(err, http.ErrSchemeMismatch):
 		return "the store speaks http and not https: begin catalog.s3.endpoint with http://"
-	case strings.Contains(text, "HTTP request to an HTTPS server"), strings.Contains(text, "http: server gave HTTP response"):
-		return "the store speaks https and not http: begin catalog.s3.endpoint with https://"
+	case code == "" && status(err) == http.StatusBadRequest && requestID(err) == "":
+		// As a server of TLS answers who speaks in the clear, before it hangs up.
+		return "what answers does not speak S3 over http: begin catalog.s3.endpoint with https:// if it does over that"
 	}
 	switch code {
-	case "InvalidAccessKeyId":
+	case "InvalidAccessKeyId", "XAdminUserNotFound":
 		return "the store does not know the key: set catalog.s3.access_key_id"
 	case "SignatureDoesNotMatch":
 		return "the secret is not that of the key: set catalog.s3.secret_access_key"
@@ -148,5 +194,5 @@ func unanswered(err error) string {
 	case op != nil && op.Timeout():
 		return "the store has stopped answering"
 	}
-	return "no answer from the store"
+	return "no answer from the store, or only a part of one"
 }
