@@ -149,3 +149,27 @@ func TestDenied(t *testing.T) {
 	settings.AccessKeyID, settings.SecretAccessKey, settings.SessionToken = got.AccessKeyID, got.SecretAccessKey, got.SessionToken
 	refusals(t, s, settings, "does not allow", "catalog.s3.access_key_id")
 }
+
+// Other engines find a table's files where its location, or its scheme, is not
+// what it is as a URL.
+func TestEnginesReadHardLocations(t *testing.T) {
+	t.Parallel()
+	for name, warehouse := range map[string]string{
+		"escaped": "s3://%s/my data/a+b é",
+		"s3a":     "s3a://%s/warehouse",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := MinIO(t)
+			x := newTrip(t, s, catalog.Config{S3: s.Config(), Warehouse: fmt.Sprintf(warehouse, s.Bucket)}, "")
+			x.twice(t)
+			at := Load(t, x.cat, x.load.Table).MetadataLocation()
+			if got := DuckDB(t, at, s, "select count(*), min(id) from {table}"); got[0][0] != "2" || got[0][1] != fmt.Sprint(x.n) {
+				t.Errorf("DuckDB reads %v at %s, want 2 rows from id %d on", got, at, x.n)
+			}
+			if got := PyIceberg(t, at, s, PyScan{}); got.Count != 2 {
+				t.Errorf("PyIceberg counts %d at %s, want 2 rows", got.Count, at)
+			}
+		})
+	}
+}
