@@ -6,6 +6,8 @@
 CACHE         := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/calve
 MINIO_VERSION := v0.0.0-20260212201848-7aac2a2c5b7c
 MINIO         := $(CACHE)/bin/minio-20260212/minio
+VERSITY_VERSION := 1.8.0
+VERSITY       := $(CACHE)/bin/versitygw-$(VERSITY_VERSION)/versitygw
 LINT_VERSION  := 2.15.0
 LINT          := $(CACHE)/bin/golangci-lint-$(LINT_VERSION)/golangci-lint
 PYTHON        := $(CACHE)/python
@@ -29,7 +31,7 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: tools
-tools: $(MINIO) $(REST_SERVER) python $(LINT) ## build what tests and lint need, where it is missing
+tools: $(MINIO) $(VERSITY) $(REST_SERVER) python $(LINT) ## build what tests and lint need, where it is missing
 
 # Built aside and moved in whole, so that an interrupted build leaves nothing,
 # and two builds at once do not meet.
@@ -42,6 +44,9 @@ endef
 
 $(MINIO):
 	$(call install,github.com/minio/minio@$(MINIO_VERSION))
+
+$(VERSITY):
+	$(call install,github.com/versity/versitygw/cmd/versitygw@v$(VERSITY_VERSION))
 
 $(LINT):
 	$(call install,github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(LINT_VERSION))
@@ -87,11 +92,11 @@ lint: $(LINT) ## golangci-lint, as .golangci.yml says
 	$(LINT) run ./...
 
 .PHONY: test
-test: $(MINIO) $(REST_SERVER) python ## all tests
+test: $(MINIO) $(VERSITY) $(REST_SERVER) python ## all tests
 	go test -timeout 20m ./...
 
 .PHONY: test-race
-test-race: $(MINIO) $(REST_SERVER) python ## the tests of the packages that start goroutines, under the race detector; on the excerpt of the real data
+test-race: $(MINIO) $(VERSITY) $(REST_SERVER) python ## the tests of the packages that start goroutines, under the race detector; on the excerpt of the real data
 	CGO_ENABLED=1 go test -race -short -timeout 30m $(RACE)
 
 .PHONY: fuzz

@@ -8,6 +8,7 @@ package catalog
 
 import (
 	"maps"
+	"time"
 
 	"github.com/apache/iceberg-go"
 )
@@ -72,6 +73,12 @@ type S3 struct {
 	// CompatMode leaves out the trailing checksums that some stores refuse, in
 	// every request. Default: false.
 	CompatMode bool
+	// CAFile is a file of certificates in PEM form, of authorities that are
+	// trusted besides the system's. Default: none.
+	CAFile string
+	// Timeout is how long a connection may be silent, while an answer is waited
+	// for or in the midst of one, before it is given up. Default: 60 seconds.
+	Timeout time.Duration
 }
 
 // properties are all settings as iceberg-go wants them. A file system is always

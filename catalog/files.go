@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/apache/iceberg-go"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/calve-data/calve/lake"
@@ -16,7 +15,7 @@ import (
 // Files lists and opens local files and objects in S3. It is safe for
 // concurrent use.
 type Files struct {
-	props iceberg.Properties
+	store *store
 
 	mu     sync.Mutex
 	client *s3.Client
@@ -31,11 +30,15 @@ func NewFiles(s S3) (*Files, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Files{props: props}, nil
+	store, err := newStore(props, s)
+	if err != nil {
+		return nil, err
+	}
+	return &Files{store: store}, nil
 }
 
 // List returns the files that a pattern names, sorted by path: a local path, a
-// file:// URL, or s3://bucket/key. A file whose whole name is the pattern is
+// file:// URL, or s3://bucket/key; s3a:// and s3n:// are the same. A file whose whole name is the pattern is
 // found too, whatever characters it has.
 func (f *Files) List(ctx context.Context, pattern string) ([]lake.File, error) {
 	list, err := f.list(ctx, pattern)
@@ -53,8 +56,8 @@ func (f *Files) list(ctx context.Context, pattern string) ([]lake.File, error) {
 		return listLocal(ctx, pattern)
 	case scheme == "file":
 		return listLocal(ctx, rest)
-	case scheme == "s3":
-		return f.listS3(ctx, rest)
+	case isS3(scheme):
+		return f.listS3(ctx, scheme, rest)
 	}
 	return nil, badScheme(scheme)
 }
@@ -65,16 +68,13 @@ func (f *Files) Open(ctx context.Context, file lake.File) (lake.ObjectReader, er
 	switch {
 	case !ok:
 		return openLocal(file)
-	case scheme == "s3":
+	case isS3(scheme):
 		return f.openS3(ctx, file, rest)
 	}
 	return nil, fmt.Errorf("opening %s: %w", file.Path, badScheme(scheme))
 }
 
 func badScheme(scheme string) error {
-	if scheme == "s3a" || scheme == "s3n" {
-		return fmt.Errorf("%s:// is another program's name for s3://: write s3:// instead: %w", scheme, lake.ErrUsage)
-	}
 	return fmt.Errorf("%s:// is not built: there are local paths, file:// and s3://: %w", scheme, lake.ErrUsage)
 }
 

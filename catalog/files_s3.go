@@ -2,21 +2,20 @@ package catalog
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
-	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
 	"github.com/calve-data/calve/lake"
 )
 
-// listS3 lists bucket/key. Keys are raw: a key may have any character, and
-// nothing in it is decoded.
-func (f *Files) listS3(ctx context.Context, pattern string) ([]lake.File, error) {
+// listS3 lists bucket/key, and names what it finds with the scheme that was
+// asked for. Keys are raw: a key may have any character, and nothing in it is
+// decoded.
+func (f *Files) listS3(ctx context.Context, scheme, pattern string) ([]lake.File, error) {
 	bucket, key, _ := strings.Cut(pattern, "/")
 	if bucket == "" || hasMeta(bucket) {
 		return nil, fmt.Errorf("the bucket's name must be spelt out, as in s3://bucket/folder/*.csv: %w", lake.ErrUsage)
@@ -25,7 +24,7 @@ func (f *Files) listS3(ctx context.Context, pattern string) ([]lake.File, error)
 	if err != nil {
 		return nil, err
 	}
-	l := s3List{client: client, bucket: bucket, pattern: key}
+	l := s3List{client: client, scheme: scheme, bucket: bucket, pattern: key}
 	if !hasMeta(key) {
 		return l.one(ctx)
 	}
@@ -45,7 +44,7 @@ func (f *Files) s3(ctx context.Context) (*s3.Client, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.client == nil {
-		client, err := newS3(ctx, f.props)
+		client, err := f.store.client(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -55,29 +54,34 @@ func (f *Files) s3(ctx context.Context) (*s3.Client, error) {
 }
 
 type s3List struct {
-	client          *s3.Client
-	bucket, pattern string
-	files           []lake.File
+	client                  *s3.Client
+	scheme, bucket, pattern string
+	files                   []lake.File
 }
 
 // one looks for the object that a pattern without wildcards names.
 func (l *s3List) one(ctx context.Context) ([]lake.File, error) {
+	var refused error
 	key := unescape(l.pattern)
 	if key != "" && !strings.HasSuffix(key, "/") {
 		head, err := l.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &l.bucket, Key: &key})
 		if err == nil {
 			return []lake.File{l.file(key, head.ContentLength, head.ETag)}, nil
 		}
-		if status(err) != http.StatusNotFound {
-			return nil, s3Error(err)
+		if code := status(err); code < 400 || code >= 500 {
+			return nil, err
 		}
+		refused = err
 		key += "/"
 	}
-	// The answer to a head request has no text: that the bucket is missing is
-	// only seen here.
+	// The answer to a head request has no text: that the bucket is missing, or
+	// the secret wrong, is only seen here.
 	below, err := l.client.ListObjectsV2(ctx, &s3.ListObjectsV2Input{Bucket: &l.bucket, Prefix: &key, MaxKeys: aws.Int32(1)})
 	if err != nil {
-		return nil, s3Error(err)
+		return nil, err
+	}
+	if refused != nil && status(refused) != http.StatusNotFound {
+		return nil, refused
 	}
 	if len(below.Contents) > 0 {
 		return nil, fmt.Errorf("it is a folder: say which of its files, as in s3://%s/%s*.csv: %w", l.bucket, key, lake.ErrUsage)
@@ -95,7 +99,7 @@ func (l *s3List) add(ctx context.Context, g glob) error {
 	for pages := s3.NewListObjectsV2Paginator(l.client, in); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return s3Error(err)
+			return err
 		}
 		for _, object := range page.Contents {
 			key := aws.ToString(object.Key)
@@ -109,29 +113,5 @@ func (l *s3List) add(ctx context.Context, g glob) error {
 }
 
 func (l *s3List) file(key string, size *int64, etag *string) lake.File {
-	return lake.File{Path: "s3://" + l.bucket + "/" + key, Size: aws.ToInt64(size), ETag: aws.ToString(etag)}
-}
-
-// status is the HTTP status of a failed request; 0 where no answer came.
-func status(err error) int {
-	var response interface{ HTTPStatusCode() int }
-	if errors.As(err, &response) {
-		return response.HTTPStatusCode()
-	}
-	return 0
-}
-
-// s3Error says who acts: no answer and an overloaded store are for another try.
-func s3Error(err error) error {
-	var bucket *types.NoSuchBucket
-	code := status(err)
-	switch {
-	case errors.Is(err, context.Canceled):
-		return err
-	case errors.As(err, &bucket):
-		return fmt.Errorf("the bucket does not exist: %w: %w", err, lake.ErrUsage)
-	case code == 0 || code == http.StatusTooManyRequests || code >= 500:
-		return fmt.Errorf("%w: %w", err, lake.ErrTemporary)
-	}
-	return err
+	return lake.File{Path: l.scheme + "://" + l.bucket + "/" + key, Size: aws.ToInt64(size), ETag: aws.ToString(etag)}
 }

@@ -110,7 +110,7 @@ func (r *s3Reader) get(from, last int64) (io.ReadCloser, error) {
 	case http.StatusNotFound:
 		return nil, changed(r.file, "was removed")
 	}
-	return nil, fmt.Errorf("reading %s: %w", r.file.Path, s3Error(err))
+	return nil, fmt.Errorf("reading %s: %w", r.file.Path, err)
 }
 
 // Close ends the stream, if one is open.

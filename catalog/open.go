@@ -16,6 +16,7 @@ import (
 type Catalog struct {
 	cat   icebergcat.Catalog
 	props iceberg.Properties
+	store *store
 	files *Files
 	// place says where a new table goes whose namespace has no location.
 	place func(namespace table.Identifier, name string) (string, error)
@@ -42,6 +43,10 @@ func Open(ctx context.Context, c Config) (*Catalog, error) {
 	if err != nil {
 		return nil, err
 	}
+	store, err := newStore(props, c.S3)
+	if err != nil {
+		return nil, err
+	}
 	var cat *Catalog
 	switch c.Type {
 	case "", "sqlite":
@@ -58,7 +63,7 @@ func Open(ctx context.Context, c Config) (*Catalog, error) {
 	if err != nil {
 		return nil, err
 	}
-	cat.files = &Files{props: props}
+	cat.store, cat.files = store, &Files{store: store}
 	return cat, nil
 }
 

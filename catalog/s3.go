@@ -7,12 +7,16 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/io"
 	icebergs3 "github.com/apache/iceberg-go/io/gocloud/s3"
+	"github.com/apache/iceberg-go/table"
+	"github.com/apache/iceberg-go/utils"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go/logging"
 
 	"github.com/calve-data/calve/lake"
 )
@@ -43,6 +47,9 @@ func (s S3) into(props iceberg.Properties) error {
 	if (props[io.S3AccessKeyID] == "") != (props[io.S3SecretAccessKey] == "") {
 		return fmt.Errorf("catalog.s3.access_key_id and catalog.s3.secret_access_key are given both or not at all: %w", lake.ErrUsage)
 	}
+	if props[io.S3SessionToken] != "" && props[io.S3AccessKeyID] == "" {
+		return fmt.Errorf("catalog.s3.session_token belongs to a catalog.s3.access_key_id, and there is none: %w", lake.ErrUsage)
+	}
 	return completeEndpoint(props)
 }
 
@@ -67,31 +74,98 @@ func completeEndpoint(props iceberg.Properties) error {
 	return nil
 }
 
-// newS3 makes a client that reaches the store exactly as a table's file system
-// does with the same properties.
-func newS3(ctx context.Context, props iceberg.Properties) (*s3.Client, error) {
-	cfg, err := icebergs3.ParseAWSConfig(ctx, props)
+// store is how S3 is reached, by tables and sources alike: one AWS
+// configuration, with one pool of connections, one cache of credentials, and one
+// place that says in the words of calve.yaml what went wrong.
+//
+// Tables get it through the context that their file systems are opened with:
+// iceberg-go takes a configuration that it finds there, and lays the s3.*
+// properties of the table over it, such as credentials that a catalog vends.
+type store struct {
+	props iceberg.Properties
+	dial  dialing
+
+	mu  sync.Mutex
+	cfg *aws.Config
+}
+
+// newStore checks what can be checked without asking anybody.
+func newStore(props iceberg.Properties, s S3) (*store, error) {
+	d, err := s.dialing()
+	if err != nil {
+		return nil, err
+	}
+	return &store{props: props, dial: d}, nil
+}
+
+func (s *store) config(ctx context.Context) (*aws.Config, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cfg != nil {
+		return s.cfg, nil
+	}
+	cfg, err := icebergs3.ParseAWSConfig(ctx, s.props)
 	if err != nil {
 		return nil, fmt.Errorf("reading the S3 settings: %w", err)
+	}
+	cfg.Retryer = retries
+	cfg.Logger = logging.Nop{} // it would write to stderr by itself
+	cfg.HTTPClient = s.dial.client(cfg.HTTPClient)
+	cfg.Credentials = credentialChain{cfg.Credentials}
+	cfg.APIOptions = append(cfg.APIOptions, withWords, withAborts)
+	if compat, _ := strconv.ParseBool(s.props[io.S3CompatMode]); compat {
+		// iceberg-go does the same for what it writes, and no more than this for
+		// what it reads.
+		cfg.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
+		cfg.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
+	}
+	s.cfg = cfg
+	return cfg, nil
+}
+
+// within returns ctx with the configuration. Where there is none, for the
+// machine's AWS files cannot be read, ctx is returned as it is: who needs S3
+// meets the same error again, and a local table does not care.
+func (s *store) within(ctx context.Context) context.Context {
+	cfg, err := s.config(ctx)
+	if err != nil {
+		return ctx
+	}
+	return utils.WithAwsConfig(ctx, cfg)
+}
+
+// reach lets the table's file system, and those of tables made from it, be
+// opened with the configuration.
+func (s *store) reach(t *table.Table, cat table.CatalogIO) *table.Table {
+	open := func(ctx context.Context) (io.IO, error) { return t.FS(s.within(ctx)) }
+	return table.New(t.Identifier(), t.Metadata(), t.MetadataLocation(), open, cat, table.WithMetricsReporter(t.MetricsReporter()))
+}
+
+// client makes a client that reaches the store exactly as a table's file system
+// does with the same properties.
+func (s *store) client(ctx context.Context) (*s3.Client, error) {
+	cfg, err := s.config(ctx)
+	if err != nil {
+		return nil, err
 	}
 	if cfg.Region == "" {
 		return nil, fmt.Errorf("catalog.s3.region is not set, and neither is AWS_REGION: %w", lake.ErrUsage)
 	}
 	return s3.NewFromConfig(*cfg, func(o *s3.Options) {
-		if endpoint := props[io.S3EndpointURL]; endpoint != "" {
+		if endpoint := s.props[io.S3EndpointURL]; endpoint != "" {
 			o.BaseEndpoint = aws.String(endpoint)
 		}
-		virtual, err := strconv.ParseBool(props[io.S3ForceVirtualAddressing])
+		virtual, err := strconv.ParseBool(s.props[io.S3ForceVirtualAddressing])
 		o.UsePathStyle = err == nil && !virtual
-		if compat, _ := strconv.ParseBool(props[io.S3CompatMode]); compat {
-			o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
-			o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
-		}
 		// The SDK verifies what checksums a store sends and would print a line
 		// for each object that has none.
 		o.DisableLogOutputChecksumValidationSkipped = true
 	}), nil
 }
+
+// isS3 reports whether a location's scheme is S3's. Hadoop's file systems gave it
+// two more names.
+func isS3(scheme string) bool { return scheme == "s3" || scheme == "s3a" || scheme == "s3n" }
 
 func firstOf(texts ...string) string {
 	for _, t := range texts {

@@ -19,9 +19,9 @@ import (
 // LoadTable returns the table as it is now. Where the namespace is missing too,
 // its error wraps both [lake.ErrNoTable] and [lake.ErrNoNamespace].
 func (c *Catalog) LoadTable(ctx context.Context, id table.Identifier) (*table.Table, error) {
-	t, err := c.loadVended(ctx, id)
+	t, err := c.loadVended(c.store.within(ctx), id)
 	if err == nil {
-		return t, nil
+		return c.store.reach(t, c), nil
 	}
 	err = translate(err)
 	if errors.Is(err, lake.ErrNoTable) {
@@ -39,7 +39,7 @@ func (c *Catalog) CommitTable(ctx context.Context, id table.Identifier, requirem
 	if c.create != nil && creates(requirements) {
 		updates = c.create(updates)
 	}
-	meta, location, err := c.cat.CommitTable(ctx, id, requirements, updates)
+	meta, location, err := c.cat.CommitTable(c.store.within(ctx), id, requirements, updates)
 	if err != nil {
 		return nil, "", fmt.Errorf("committing to table %s: %w", strings.Join(id, "."), definite(err))
 	}
@@ -78,7 +78,7 @@ func (c *Catalog) draft(ctx context.Context, id table.Identifier, schema *iceber
 		case err == nil && staged.Metadata().Version() != 2:
 			return nil, fmt.Errorf("the catalog makes tables of format version %d where it was asked for 2: %w", staged.Metadata().Version(), lake.ErrRefused)
 		case err == nil:
-			return table.New(id, staged.Metadata(), staged.MetadataLocation(), staged.FS, c), nil
+			return c.store.reach(staged, c), nil
 		case !cannotStage(err):
 			return nil, existsMeanwhile(err)
 		}
@@ -92,6 +92,9 @@ func (c *Catalog) draft(ctx context.Context, id table.Identifier, schema *iceber
 }
 
 func (c *Catalog) draftAt(id table.Identifier, location string, schema *iceberg.Schema, spec *iceberg.PartitionSpec, props iceberg.Properties) (*table.Table, error) {
+	if err := namesFiles(location); err != nil {
+		return nil, err
+	}
 	meta, err := table.NewMetadata(schema, spec, table.UnsortedSortOrder, location, props)
 	if err != nil {
 		return nil, err
@@ -106,7 +109,7 @@ func (c *Catalog) draftAt(id table.Identifier, location string, schema *iceberg.
 	}
 	io := maps.Clone(c.props)
 	maps.Copy(io, meta.Properties())
-	return table.New(id, meta, metadataLocation, icebergio.LoadFSFunc(io, metadataLocation), c), nil
+	return c.store.reach(table.New(id, meta, metadataLocation, icebergio.LoadFSFunc(io, metadataLocation), c), c), nil
 }
 
 // namespaceLocation is where the namespace's own location puts the table; ""
@@ -124,6 +127,15 @@ func (c *Catalog) namespaceLocation(ctx context.Context, id table.Identifier) (s
 		return joinLocation(location, name), nil
 	}
 	return "", nil
+}
+
+// namesFiles refuses a location that iceberg-go, which reads it as a URL, would
+// place metadata outside of.
+func namesFiles(location string) error {
+	if _, err := url.Parse(location); err != nil || strings.ContainsAny(location, "?#") {
+		return fmt.Errorf("the location %s of a table cannot have ? or # in it, nor %% without two hexadecimal digits, for it is read as a URL: %w", location, lake.ErrUsage)
+	}
+	return nil
 }
 
 // joinLocation appends names to a location. In a file URL they are escaped, for

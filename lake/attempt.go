@@ -168,7 +168,7 @@ func (j *loading) allowEmpty(staged []iceberg.DataFile, a *attempt) error {
 
 // writeManifests stores the manifests that change and the manifest list.
 func (j *loading) writeManifests(ctx context.Context, head *table.Table, s *store, found *survey, c *changes, a *attempt, merge bool) (string, error) {
-	locations, err := head.LocationProvider()
+	locations, err := locationsOf(head)
 	if err != nil {
 		return "", err
 	}

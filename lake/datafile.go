@@ -132,12 +132,14 @@ func (w *dataWriter) close() error {
 }
 
 // abort gives the open file up. The context that its store was opened with
-// must be cancelled first: closing a live upload would complete it.
-func (w *dataWriter) abort() {
+// must be cancelled first: closing a live upload would complete it. The returned
+// channel, nil where there is no file, is closed once the store has been told.
+func (w *dataWriter) abort() <-chan struct{} {
 	w.file = nil
-	if w.sink != nil && !w.sink.closed {
-		_ = w.sink.to.Close() // it was given up
+	if w.sink == nil {
+		return nil
 	}
+	return w.sink.end()
 }
 
 // dataFile describes the file as a manifest does. NaN counts are added: the
@@ -283,7 +285,8 @@ type countingWriter struct {
 	to      iceio.FileWriter
 	timeout time.Duration
 	n       int64
-	closed  bool
+	ended   chan struct{} // nil until the file is ended, closed when it has
+	err     error         // of ending it
 }
 
 func (c *countingWriter) Write(p []byte) (int, error) {
@@ -292,10 +295,30 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// complete ends the file. It is no Close, which the encoder would call. What an upload still holds goes out now, so it may
-// take some writes' time.
+// complete ends the file. It is no Close, which the encoder would call. What an
+// upload still holds goes out now, so it may take some writes' time.
 func (c *countingWriter) complete() error {
-	c.closed = true
-	_, err := within(c.ctx, 5*c.timeout, func(context.Context) (struct{}, error) { return struct{}{}, c.to.Close() })
+	ended := c.end()
+	_, err := within(c.ctx, 5*c.timeout, func(ctx context.Context) (struct{}, error) {
+		select {
+		case <-ended:
+			return struct{}{}, c.err
+		case <-ctx.Done():
+			return struct{}{}, context.Cause(ctx)
+		}
+	})
 	return err
+}
+
+// end closes the file in the background, once: completes it, or aborts it where
+// the context is over.
+func (c *countingWriter) end() <-chan struct{} {
+	if c.ended == nil {
+		c.ended = make(chan struct{})
+		go func() {
+			defer close(c.ended)
+			c.err = c.to.Close()
+		}()
+	}
+	return c.ended
 }

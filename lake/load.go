@@ -83,7 +83,7 @@ func (j *loading) refusesOutside() bool {
 
 // stageInto stages batches as files of a table under its present spec.
 func (j *loading) stageInto(ctx context.Context, t *table.Table, f *fit, batches iter.Seq2[arrow.RecordBatch, error], notify func(iceberg.DataFile)) ([]iceberg.DataFile, error) {
-	locations, err := t.LocationProvider()
+	locations, err := locationsOf(t)
 	if err != nil {
 		return nil, err
 	}

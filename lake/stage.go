@@ -247,13 +247,27 @@ func (s *staging) record(f stagedFile) {
 }
 
 // close lets go of what is held. After an error the context that the store was
-// opened with is cancelled first: closing a live upload would complete it.
+// opened with is cancelled first: closing a live upload would complete it. It
+// waits for the store to be told, for the process may end after it, and the
+// parts of an upload that is not aborted are kept, and paid for, for ever.
 func (s *staging) close() {
 	for _, rows := range s.waiting {
 		releaseAll(rows)
 	}
+	var open []<-chan struct{}
 	for _, w := range s.writers {
-		w.abort()
+		if ended := w.abort(); ended != nil {
+			open = append(open, ended)
+		}
+	}
+	patience := time.NewTimer(s.limits.timeout)
+	defer patience.Stop()
+	for _, ended := range open {
+		select {
+		case <-ended:
+		case <-patience.C:
+			patience.Reset(0)
+		}
 	}
 	s.spill.close()
 }

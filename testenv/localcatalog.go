@@ -43,13 +43,32 @@ func CatalogOn(tb testing.TB, s3 *S3) *LocalCatalog {
 // fileURL escapes a path: that of a test named twice has a #.
 func fileURL(path string) string { return (&url.URL{Scheme: "file", Path: path}).String() }
 
+// CatalogWith returns a new catalog in SQLite with its tables in config's
+// warehouse and store; its type, URI and name are given.
+func CatalogWith(tb testing.TB, config catalog.Config) *LocalCatalog {
+	tb.Helper()
+	return openCatalog(tb, &LocalCatalog{DB: filepath.Join(tb.TempDir(), "catalog.db"), Warehouse: config.Warehouse}, config)
+}
+
 func newCatalog(tb testing.TB, c *LocalCatalog) *LocalCatalog {
 	tb.Helper()
-	c.Name = "calve"
-	config := catalog.Config{Type: "sql", URI: fileURL(c.DB), Warehouse: c.Warehouse, Name: c.Name}
+	config := catalog.Config{Warehouse: c.Warehouse}
 	if c.S3 != nil {
 		config.Properties = c.S3.Properties()
 	}
+	return openCatalog(tb, c, config)
+}
+
+// Again is the same catalog, opened once more with other settings of its store.
+func (c *LocalCatalog) Again(tb testing.TB, s3 catalog.S3) *LocalCatalog {
+	tb.Helper()
+	return openCatalog(tb, &LocalCatalog{DB: c.DB, Warehouse: c.Warehouse}, catalog.Config{Warehouse: c.Warehouse, S3: s3})
+}
+
+func openCatalog(tb testing.TB, c *LocalCatalog, config catalog.Config) *LocalCatalog {
+	tb.Helper()
+	c.Name = "calve"
+	config.Type, config.URI, config.Name = "sql", fileURL(c.DB), c.Name
 	var err error
 	if c.Catalog, err = catalog.Open(tb.Context(), config); err != nil {
 		tb.Fatalf("catalog in %s: %v", c.DB, err)

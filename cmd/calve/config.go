@@ -45,6 +45,7 @@ type s3Config struct {
 	SessionToken    string `yaml:"session_token,secret"`
 	PathStyle       *bool  `yaml:"path_style"`
 	CompatMode      bool   `yaml:"compat_mode"`
+	CAFile          string `yaml:"ca_file"`
 }
 
 type loadConfig struct {
@@ -130,7 +131,7 @@ func (c *config) catalog(warehouse string) (cfg catalog.Config, embedded bool) {
 			S3: catalog.S3{
 				Endpoint: y.S3.Endpoint, Region: y.S3.Region,
 				AccessKeyID: y.S3.AccessKeyID, SecretAccessKey: y.S3.SecretAccessKey, SessionToken: y.S3.SessionToken,
-				PathStyle: y.S3.PathStyle, CompatMode: y.S3.CompatMode,
+				PathStyle: y.S3.PathStyle, CompatMode: y.S3.CompatMode, CAFile: c.relative(y.S3.CAFile),
 			},
 			Access: catalog.Access{
 				Credential: y.Credential, OAuth2ServerURI: y.OAuth2URI, Scope: y.Scope, Token: y.Token, Headers: y.Headers,

@@ -168,6 +168,7 @@ func TestInitWritesAFileThatIsRead(t *testing.T) {
 	t.Setenv("LAKE_SECRET", "s")
 	t.Setenv("LAKE_TOKEN", "t")
 	t.Setenv("LAKE_CREDENTIAL", "id:secret")
+	t.Setenv("LAKE_SESSION", "t")
 	var all []string
 	for _, line := range strings.Split(exampleConfig, "\n") {
 		bare := strings.TrimPrefix(strings.TrimPrefix(line, "# "), "    # ")

@@ -60,7 +60,7 @@ func (c *loadCommand) Run(ctx context.Context, a *app) error {
 			return err
 		}
 	}
-	loader := lake.Loader{Catalog: cat, Memory: int64(c.Memory), Run: c.RunLabel, Version: programVersion(), Trace: show.trace()}
+	loader := lake.Loader{Catalog: cat, Memory: int64(c.Memory), Timeout: c.Timeout, Run: c.RunLabel, Version: programVersion(), Trace: show.trace()}
 	receipt, err := loader.Load(ctx, s.load, src, s.window)
 	show.end()
 	a.answer = loadAnswer{receipt}

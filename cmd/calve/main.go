@@ -9,6 +9,7 @@ package main
 import (
 	"context"
 	"io"
+	"log"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -24,6 +25,8 @@ func start() int {
 		// twice as often costs little and keeps the process near its budget.
 		debug.SetGCPercent(50)
 	}
+	// Libraries below print what calve returns as errors, or says in a receipt.
+	log.SetOutput(io.Discard)
 	ctx, stop := withSignals(context.Background())
 	defer stop()
 	return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)

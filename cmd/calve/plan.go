@@ -46,7 +46,7 @@ func (c *planCommand) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	loader := lake.Loader{Catalog: cat, Memory: int64(c.Memory), Version: programVersion()}
+	loader := lake.Loader{Catalog: cat, Memory: int64(c.Memory), Timeout: c.Timeout, Version: programVersion()}
 	if embedded || c.CreateNamespace {
 		loader.Catalog = namespaceToCome{cat}
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
@@ -20,6 +21,8 @@ import (
 type catalogFlags struct {
 	Config    string `placeholder:"FILE" group:"catalog" help:"Configuration file. Default: calve.yaml, where there is one."`
 	Warehouse string `placeholder:"DIR" group:"catalog" help:"Where tables are kept, over the configuration's. Default: the embedded catalog in ./lakehouse."`
+
+	Timeout time.Duration `placeholder:"TIME" group:"catalog" help:"How long to wait for one answer of the catalog or the store, or for the next byte of one. Default: 1m."`
 }
 
 // read reads the configuration. From then on its secrets are hidden.
@@ -32,6 +35,7 @@ func (f catalogFlags) read(a *app) (*config, error) {
 // open opens the catalog, and says whether it is the embedded default.
 func (f catalogFlags) open(ctx context.Context, c *config) (*catalog.Catalog, bool, error) {
 	cfg, embedded := c.catalog(f.Warehouse)
+	cfg.S3.Timeout = f.Timeout
 	cat, err := catalog.Open(ctx, cfg)
 	if err != nil {
 		return nil, embedded, fmt.Errorf("open the catalog: %w", err)
@@ -43,6 +47,7 @@ func (f catalogFlags) open(ctx context.Context, c *config) (*catalog.Catalog, bo
 // catalog has no folder yet, an empty one elsewhere stands for it until closed.
 func (f catalogFlags) openToLook(ctx context.Context, c *config) (*catalog.Catalog, bool, func(), error) {
 	cfg, embedded := c.catalog(f.Warehouse)
+	cfg.S3.Timeout = f.Timeout
 	clean := func() {}
 	_, err := os.Stat(cfg.Warehouse)
 	if embedded && errors.Is(err, fs.ErrNotExist) && !strings.HasPrefix(cfg.Warehouse, "file:") {
