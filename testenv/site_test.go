@@ -1,0 +1,167 @@
+package testenv
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/apache/iceberg-go/table"
+
+	"github.com/calve-data/calve/lake"
+)
+
+// site is a catalog and a bucket, as a test reaches them and as a process
+// reaches them through its gate.
+type site struct {
+	cat lake.Catalog
+	s3  *S3
+	// config is the catalog of calve.yaml, with the services behind the gate.
+	config func(tb testing.TB, g *Gate) string
+
+	mu     sync.Mutex
+	tables []table.Identifier // of the jobs
+}
+
+// sites are the kinds of catalog that calve commits through, each with its
+// tables on a MinIO.
+var sites = []struct {
+	kind string
+	open func(testing.TB) *site
+}{
+	{"sqlite", sqliteSite},
+}
+
+// onEachSite runs a test on every kind of catalog.
+func onEachSite(t *testing.T, test func(t *testing.T, s *site)) {
+	for _, kind := range sites {
+		t.Run(kind.kind, func(t *testing.T) {
+			t.Parallel()
+			test(t, kind.open(t))
+		})
+	}
+}
+
+func sqliteSite(tb testing.TB) *site {
+	tb.Helper()
+	s3 := MinIO(tb)
+	cat := CatalogOn(tb, s3)
+	return &site{cat: cat, s3: s3, config: func(tb testing.TB, g *Gate) string {
+		return fmt.Sprintf("  type: sql\n  uri: %q\n  name: %s\n  warehouse: %s\n%s",
+			"file:"+cat.DB, cat.Name, cat.Warehouse, s3Config(tb, g, s3))
+	}}
+}
+
+// s3Config is the bucket's part of calve.yaml.
+func s3Config(tb testing.TB, g *Gate, s3 *S3) string {
+	return fmt.Sprintf("  s3:\n    endpoint: %s\n    region: %s\n    access_key_id: %q\n    secret_access_key: %q\n",
+		g.HTTP(tb, "s3", s3.Endpoint), s3.Region, s3.AccessKey, s3.SecretKey)
+}
+
+// job is a load that processes run, of a file in a folder of its own.
+type job struct {
+	*site
+	tb     testing.TB
+	dir    string
+	table  table.Identifier
+	window string
+	// source is the file's name, or the location of an object.
+	source string
+	flags  []string
+}
+
+// newJob writes the rows as CSV for a load of the window.
+func (s *site) newJob(tb testing.TB, name, window string, lines ...string) *job {
+	tb.Helper()
+	j := &job{site: s, tb: tb, dir: tb.TempDir(), table: Ident(name), window: window, source: "events.csv"}
+	j.rewrite("id,event_time,region,value", lines...)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tables = append(s.tables, j.table)
+	return j
+}
+
+// rewrite makes the source another one.
+func (j *job) rewrite(header string, lines ...string) {
+	j.tb.Helper()
+	content := strings.Join(append([]string{header}, lines...), "\n") + "\n"
+	if err := os.WriteFile(filepath.Join(j.dir, j.source), []byte(content), 0o644); err != nil {
+		j.tb.Fatal(err)
+	}
+}
+
+// csvLines are events as lines of CSV.
+func csvLines(events ...Event) []string {
+	lines := make([]string, len(events))
+	for i, e := range events {
+		row := e.Row()
+		cell := func(name string) string {
+			if row[name] == nil {
+				return ""
+			}
+			return fmt.Sprint(row[name])
+		}
+		at := ""
+		if e.Time != nil {
+			at = strings.Split(e.String(), " ")[1]
+		}
+		lines[i] = fmt.Sprintf("%d,%s,%s,%d", e.ID, at, cell("region"), e.Value)
+	}
+	return lines
+}
+
+// result is the path of the result file.
+func (j *job) result() string { return filepath.Join(j.dir, "result.json") }
+
+// start starts the load behind a gate, whose hooks are set by then.
+func (j *job) start(g *Gate) *Process {
+	j.tb.Helper()
+	content := "catalog:\n" + j.config(j.tb, g)
+	path := filepath.Join(j.dir, "calve.yaml")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		j.tb.Fatal(err)
+	}
+	return g.Start(j.tb, j.dir, append([]string{
+		"load", "--table", strings.Join(j.table, "."), "--time-column", "event_time", "--source", j.source, "--window", j.window,
+		"--json", "--result-file", j.result(),
+	}, j.flags...)...)
+}
+
+// run runs the load with nothing in its way.
+func (j *job) run() Ended {
+	j.tb.Helper()
+	g := NewGate(j.tb)
+	defer g.Close()
+	return j.start(g).Wait()
+}
+
+// replace loads events from within the test's own process.
+func (s *site) replace(tb testing.TB, name, window string, events ...Event) lake.Receipt {
+	tb.Helper()
+	w, err := lake.ParseWindow(window, nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	load := lake.Load{Table: Ident(name), TimeColumn: "event_time"}
+	r, err := (&lake.Loader{Catalog: s.cat}).Load(context.WithoutCancel(tb.Context()), load, Rows(tb, EventArrow(), EventRows(events...)...), w)
+	if err != nil {
+		tb.Fatalf("load %s of %s: %v", window, name, err)
+	}
+	return r
+}
+
+// window parses a window of the events' time.
+func eventWindow(tb testing.TB, text string) lake.Window {
+	tb.Helper()
+	w, err := lake.ParseWindow(text, nil)
+	if err == nil {
+		w, err = w.On(lake.Instants, nil)
+	}
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return w
+}
