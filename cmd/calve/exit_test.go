@@ -46,6 +46,8 @@ func TestExitCodes(t *testing.T) {
 		// What may have changed the table is never hidden by its cause.
 		{fmt.Errorf("%w: %w", lake.ErrUnknown, lake.ErrTemporary), 12, "unknown", lake.Unknown},
 		{fmt.Errorf("%w: %w", lake.ErrTemporary, lake.ErrUnknown), 12, "unknown", lake.Unknown},
+		{fmt.Errorf("%w: %w", lake.ErrBug, lake.ErrUnknown), 12, "unknown", lake.Unknown},
+		{in(lake.ErrBug), 1, "bug", lake.Failed},
 	} {
 		f := (&app{table: "a.b"}).explain(t.Context(), tc.err)
 		if f.code != tc.code || f.Kind != tc.kind || f.outcome != tc.outcome {
@@ -85,7 +87,8 @@ func TestExitCodesOfSignals(t *testing.T) {
 }
 
 func TestFirstSignalEndsTheContext(t *testing.T) {
-	ctx, stop := withSignals(t.Context())
+	heard, again := make(chan interrupted, 1), make(chan interrupted, 1)
+	ctx, stop := withSignals(t.Context(), func(by interrupted) { heard <- by }, func(by interrupted) { again <- by })
 	defer stop()
 	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
 		t.Fatal(err)
@@ -94,6 +97,15 @@ func TestFirstSignalEndsTheContext(t *testing.T) {
 	var by interrupted
 	if !errors.As(context.Cause(ctx), &by) || by.signal != syscall.SIGTERM {
 		t.Errorf("cause = %v, want the signal", context.Cause(ctx))
+	}
+	if by := <-heard; by.signal != syscall.SIGTERM {
+		t.Errorf("heard %v", by)
+	}
+	if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if by := <-again; by.signal != syscall.SIGINT {
+		t.Errorf("heard %v again", by)
 	}
 }
 
