@@ -89,9 +89,18 @@ func (o *output) Write(p []byte) (int, error) {
 // runs then.
 func (g *Gate) Start(tb testing.TB, dir string, args ...string) *Process {
 	tb.Helper()
+	return g.start(tb, dir, nil, args...)
+}
+
+// start starts calve; out takes the place of what [Process.Wait] returns.
+func (g *Gate) start(tb testing.TB, dir string, out *os.File, args ...string) *Process {
+	tb.Helper()
 	p := &Process{cmd: exec.Command(Calve(tb), args...), done: make(chan struct{})}
 	p.stdout.begun, p.stderr.begun = make(chan struct{}), make(chan struct{})
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = dir, &p.stdout, &p.stderr
+	if out != nil {
+		p.cmd.Stdout, p.cmd.Stderr = out, out
+	}
 	p.cmd.Env = []string{"TMPDIR=" + os.TempDir(), "HOME=" + dir}
 	if err := p.cmd.Start(); err != nil {
 		tb.Fatalf("start calve: %v", err)

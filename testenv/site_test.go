@@ -87,10 +87,7 @@ func (s *site) newJob(tb testing.TB, name, window string, lines ...string) *job 
 // rewrite makes the source another one.
 func (j *job) rewrite(header string, lines ...string) {
 	j.tb.Helper()
-	content := strings.Join(append([]string{header}, lines...), "\n") + "\n"
-	if err := os.WriteFile(filepath.Join(j.dir, j.source), []byte(content), 0o644); err != nil {
-		j.tb.Fatal(err)
-	}
+	j.write(j.source, strings.Join(append([]string{header}, lines...), "\n")+"\n")
 }
 
 // csvLines are events as lines of CSV.
@@ -119,12 +116,14 @@ func (j *job) result() string { return filepath.Join(j.dir, "result.json") }
 // start starts the load behind a gate, whose hooks are set by then.
 func (j *job) start(g *Gate) *Process {
 	j.tb.Helper()
-	content := "catalog:\n" + j.config(j.tb, g)
-	path := filepath.Join(j.dir, "calve.yaml")
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		j.tb.Fatal(err)
-	}
-	return g.Start(j.tb, j.dir, append([]string{
+	return j.startInto(g, nil)
+}
+
+// startInto is start with stdout and stderr going to a file, where there is one.
+func (j *job) startInto(g *Gate, out *os.File) *Process {
+	j.tb.Helper()
+	j.write("calve.yaml", "catalog:\n"+j.config(j.tb, g))
+	return g.start(j.tb, j.dir, out, append([]string{
 		"load", "--table", strings.Join(j.table, "."), "--time-column", "event_time", "--source", j.source, "--window", j.window,
 		"--json", "--result-file", j.result(),
 	}, j.flags...)...)
