@@ -163,3 +163,55 @@ func TestResultFileThatCannotBeWritten(t *testing.T) {
 		t.Errorf("run = %d, %q", code, stderr.String())
 	}
 }
+
+// panics is a writer that panics at the first text that holds a word.
+type panics struct {
+	bytes.Buffer
+	at string
+}
+
+func (p *panics) Write(b []byte) (int, error) {
+	if p.at != "" && bytes.Contains(b, []byte(p.at)) {
+		p.at = ""
+		panic("a broken invariant")
+	}
+	return p.Buffer.Write(b)
+}
+
+// A bug is answered like any other end: as an error while the table is
+// certainly as it was, as an unknown outcome once a commit was sent.
+func TestBugsAreAnswered(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("events.csv", []byte("at,id\n2026-05-04T10:00:00Z,1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		stdout, stderr string // where it panics
+		code           int
+		kind           string
+		outcome        lake.Outcome
+	}{
+		{stderr: "window", code: 1, kind: "bug", outcome: lake.Failed},
+		{stdout: "landed", code: 12, kind: "unknown", outcome: lake.Unknown},
+	} {
+		stdout, stderr := &panics{at: tc.stdout}, &panics{at: tc.stderr}
+		args := []string{"load", "--source", "events.csv", "--table", "demo.events", "--time-column", "at", "--window", "2026-05-04", "--result-file", "result.json"}
+		if code := run(t.Context(), args, nil, stdout, stderr); code != tc.code {
+			t.Errorf("%+v: exit code %d", tc, code)
+		}
+		line, err := os.ReadFile("result.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var r lake.Receipt
+		if err := json.Unmarshal(line, &r); err != nil || bytes.Count(line, []byte("\n")) != 1 {
+			t.Errorf("%+v: %q, %v", tc, line, err)
+		}
+		if r.Outcome != tc.outcome || r.Error == nil || r.Error.Kind != tc.kind || r.Error.Code != tc.code || r.Table != "demo.events" {
+			t.Errorf("%+v: %s", tc, line)
+		}
+		if !strings.Contains(stderr.String(), "a broken invariant") || !strings.Contains(stderr.String(), "exit_test.go") {
+			t.Errorf("%+v: stderr %q", tc, stderr.String())
+		}
+	}
+}
