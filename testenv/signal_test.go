@@ -109,7 +109,7 @@ func TestSignals(t *testing.T) {
 					want = lake.Interrupted
 				}
 				j.answered(end, want)
-				s.noUploads(t)
+				s.noUploads(t, g)
 				if tc.code == 0 {
 					return
 				}
@@ -184,13 +184,13 @@ func (j *job) wrote(end Ended) {
 }
 
 // noUploads checks that no upload of several parts was begun and left.
-func (s *site) noUploads(t *testing.T) {
+func (s *site) noUploads(t *testing.T, g *Gate) {
 	t.Helper()
 	for u := range s.S3.client.ListIncompleteUploads(context.WithoutCancel(t.Context()), s.S3.Bucket, "", true) {
 		if u.Err != nil {
 			t.Fatal(u.Err)
 		}
-		t.Errorf("an upload of %s was left", u.Key)
+		t.Errorf("an upload of %s was left, after requests\n%s", u.Key, list(g.Requests()))
 	}
 }
 
