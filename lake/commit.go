@@ -166,6 +166,7 @@ func (c *committing) send(ctx context.Context, head *table.Table, a *attempt) (m
 	}
 	c.sent, c.sentOn = append(c.sent, a), head
 	c.open++
+	c.Trace.sent()
 	type answer struct {
 		meta     table.Metadata
 		location string

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"runtime/debug"
 )
 
 // The few errors that a caller may have to tell apart, each with the state of
@@ -42,6 +43,10 @@ var (
 	// ErrDenied: the catalog does not know who asks, or does not let them. The
 	// table is untouched; the operator mends the credentials or the rights.
 	ErrDenied = errors.New("permission denied")
+	// ErrBug: an invariant of this program, or of a library beneath it, is
+	// broken: a panic of a goroutine that the caller could not recover. What else
+	// the error wraps says how the table is.
+	ErrBug = errors.New("this is a bug, please report it")
 	// ErrNoTable: the table does not exist.
 	ErrNoTable = errors.New("no such table")
 	// ErrNoNamespace: the table's namespace does not exist.
@@ -70,6 +75,14 @@ func (e *Error) Unwrap() error { return e.Err }
 // that returned err.
 func Untouched(err error) bool {
 	return err != nil && !errors.Is(err, ErrUnknown) && !errors.Is(err, ErrSuperseded)
+}
+
+// caught turns a panic into an error. Deferred in a goroutine, where a panic
+// would end the process before the outcome of a commit could be read.
+func caught(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("%w: %v\n%s", ErrBug, p, debug.Stack())
+	}
 }
 
 // unreachable reports whether an error is of the network, or of a server that

@@ -88,7 +88,8 @@ func readManifests(s *store, manifests []iceberg.ManifestFile) ([][]iceberg.Mani
 	group := errgroup.Group{}
 	group.SetLimit(manifestReaders)
 	for i, m := range manifests {
-		group.Go(func() error {
+		group.Go(func() (err error) {
+			defer caught(&err)
 			for e, err := range m.Entries(s, true) {
 				if err != nil {
 					return fmt.Errorf("read manifest %s: %w", m.FilePath(), err)

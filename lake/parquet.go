@@ -115,7 +115,10 @@ func (f *parquetFile) write(ctx context.Context, batches []arrow.RecordBatch, pr
 		group.SetLimit(1) // starting goroutines would cost more than it saves
 	}
 	for i := range f.arrow.NumFields() {
-		group.Go(func() error { return f.writeColumn(ctx, i, batches) })
+		group.Go(func() (err error) {
+			defer caught(&err)
+			return f.writeColumn(ctx, i, batches)
+		})
 	}
 	if err := group.Wait(); err != nil {
 		return err

@@ -203,7 +203,8 @@ func (s *staging) finish(ctx context.Context) error {
 			w = s.writer(p)
 		}
 		delete(s.waiting, p)
-		group.Go(func() error {
+		group.Go(func() (err error) {
+			defer caught(&err)
 			defer releaseAll(rows)
 			return s.finishPartition(ctx, w, p, rows)
 		})

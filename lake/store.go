@@ -46,8 +46,10 @@ func within[T any](ctx context.Context, d time.Duration, call func(context.Conte
 	done := make(chan answer, 1)
 	go func() {
 		defer cancel()
-		v, err := call(ctx)
-		done <- answer{v, err}
+		var a answer
+		defer func() { done <- a }()
+		defer caught(&a.err)
+		a.value, a.err = call(ctx)
 	}()
 	select {
 	case a := <-done:

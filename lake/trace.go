@@ -15,6 +15,9 @@ type Trace struct {
 	// Attempt is called before each try to commit, from 1, with the reason for
 	// the try before it having failed (nil for the first).
 	Attempt func(n int, previous error)
+	// Sent is called when an attempt is about to be given to the catalog. From
+	// then on, until the load returns, the table may be old or new.
+	Sent func()
 }
 
 // Progress is how far a load has come.
@@ -51,5 +54,11 @@ func (t *Trace) fileStaged(path string, rows, bytes int64) {
 func (t *Trace) attempt(n int, previous error) {
 	if t.Attempt != nil {
 		t.Attempt(n, previous)
+	}
+}
+
+func (t *Trace) sent() {
+	if t.Sent != nil {
+		t.Sent()
 	}
 }

@@ -45,10 +45,19 @@ func (l loadAnswer) ended(f failure) any {
 	return r
 }
 
-// respond prints the answer as one line, the last of stdout, and writes the
-// same line to the result file.
+// answers makes v the answer. A second signal may ask for it at any time.
+func (a *app) answers(v answer) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.answer = v
+}
+
+// respond writes the answer as one line to the result file, then prints it as
+// the last line of stdout. The file comes first: stdout may be blocked or gone.
 func (a *app) respond(f failure) error {
+	a.mu.Lock()
 	value := a.answer.ended(f)
+	a.mu.Unlock()
 	if value == nil || !a.json && a.resultFile == "" {
 		return nil
 	}
@@ -56,15 +65,16 @@ func (a *app) respond(f failure) error {
 	if err != nil {
 		return err
 	}
+	if a.resultFile != "" {
+		err = writeByRename(a.resultFile, line)
+	}
+	close(a.written)
 	if a.json {
-		if _, err := a.stdout.Write(line); err != nil {
-			return fmt.Errorf("write the result: %w", err)
+		if _, e := a.stdout.Write(line); e != nil {
+			err = errors.Join(err, fmt.Errorf("write the result: %w", e))
 		}
 	}
-	if a.resultFile != "" {
-		return writeByRename(a.resultFile, line)
-	}
-	return nil
+	return err
 }
 
 // jsonLine encodes v as one line, text as it is.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/alecthomas/kong"
 )
@@ -31,18 +33,26 @@ type app struct {
 	// json and resultFile ask for the answer as one line of JSON.
 	json       bool
 	resultFile string
-	// answer is what that line says; nil where the command has none.
+	// answer is what that line says; see answers.
 	answer answer
+	mu     sync.Mutex // over answer
 	// table is the table the command is about, for hints; empty until known.
 	table string
 	// secrets are values that no message may show.
 	secrets []string
+	// sent is true once a commit was given to the catalog: until its outcome was
+	// read the table is old or new.
+	sent atomic.Bool
+	// ending is taken by whoever says how the command ended; written is closed
+	// once the result file is there.
+	ending  atomic.Bool
+	written chan struct{}
 }
 
 // newApp looks for --json and --result-file before anything is parsed, so that
 // a command line with a mistake in it is still answered in the asked form.
 func newApp(args []string, stdout, stderr io.Writer) *app {
-	a := &app{stdout: stdout, stderr: stderr, answer: noAnswer{}}
+	a := &app{stdout: stdout, stderr: stderr, answer: noAnswer{}, written: make(chan struct{})}
 	for i, arg := range args {
 		switch value, given := strings.CutPrefix(arg, "--result-file="); {
 		case arg == "--":
@@ -65,13 +75,19 @@ func newApp(args []string, stdout, stderr io.Writer) *app {
 // shown is what kong's exit becomes: help was printed, nothing is left to do.
 type shown struct{}
 
+// run is one command, from its arguments to its exit code.
+func (a *app) run(ctx context.Context, args []string) int {
+	return a.finish(ctx, a.dispatch(ctx, args))
+}
+
 func (a *app) dispatch(ctx context.Context, args []string) (err error) {
 	defer func() {
-		if p := recover(); p != nil {
-			if _, ok := p.(shown); !ok {
-				panic(p)
-			}
+		switch p := recover().(type) {
+		case nil:
+		case shown:
 			a.json, a.resultFile, err = false, "", nil
+		default:
+			err = a.bug(p)
 		}
 	}()
 	var cmds commands
@@ -102,6 +118,16 @@ func (a *app) dispatch(ctx context.Context, args []string) (err error) {
 // returns the exit code.
 func (a *app) finish(ctx context.Context, err error) int {
 	f := a.explain(ctx, err)
+	if !a.ending.CompareAndSwap(false, true) {
+		select {} // a second signal is ending the process
+	}
+	a.end(f)
+	return f.code
+}
+
+// end is the last that is heard of a command: the error for people, then the
+// line for machines, which must be the last also where stderr goes to stdout.
+func (a *app) end(f failure) {
 	if f.code != 0 {
 		fmt.Fprintf(a.stderr, "calve: %s\n", f.Message)
 		if f.Hint != "" {
@@ -112,7 +138,6 @@ func (a *app) finish(ctx context.Context, err error) int {
 		// The table is as f says; only the saying of it went wrong.
 		fmt.Fprintf(a.stderr, "calve: %v\n", err)
 	}
-	return f.code
 }
 
 // hide replaces every secret in a message.

@@ -65,6 +65,7 @@ var endings = []ending{ //nolint:gochecknoglobals // a table that nobody changes
 		wraps(lake.ErrSchema), 1, "schema", lake.Failed,
 		"calve plan shows the columns; --schema evolve adds columns that the table lacks",
 	},
+	{wraps(lake.ErrBug), 1, "bug", lake.Failed, "the table is as it was"},
 	{wraps(lake.ErrTemporary), 75, "temporary", lake.Failed, "the table is as it was: run the same command again"},
 	{func(err error) bool { return err != nil }, 1, "error", lake.Failed, ""},
 }
@@ -89,14 +90,13 @@ func (a *app) explain(ctx context.Context, err error) failure {
 			continue
 		}
 		var by interrupted
-		if errors.As(context.Cause(ctx), &by) && (e.kind == "unknown" || e.kind == "temporary" || e.code == 1) {
-			e = ending{
-				code: 128 + int(by.signal), kind: "interrupted", outcome: lake.Interrupted,
-				hint: "the window is old or new, never half: run again",
-			}
+		if errors.As(context.Cause(ctx), &by) && !errors.Is(err, lake.ErrBug) && (e.kind == "unknown" || e.kind == "temporary" || e.code == 1) {
 			if !errors.Is(err, by) {
 				err = fmt.Errorf("%w: %w", by, err)
 			}
+			f := interruption(by, err)
+			f.Message = a.hide(f.Message)
+			return f
 		}
 		name := a.table
 		if name == "" {
@@ -109,6 +109,15 @@ func (a *app) explain(ctx context.Context, err error) failure {
 		}}
 	}
 	return failure{}
+}
+
+// interruption is how a command ends by a signal.
+func interruption(by interrupted, err error) failure {
+	code := 128 + int(by.signal)
+	return failure{code, lake.Interrupted, lake.ReceiptError{
+		Code: code, Kind: "interrupted", Message: err.Error(),
+		Hint: "the window is old or new, never half: run again",
+	}}
 }
 
 // exitCodes is the part of every command's help that lists its exit codes.

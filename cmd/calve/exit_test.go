@@ -46,6 +46,8 @@ func TestExitCodes(t *testing.T) {
 		// What may have changed the table is never hidden by its cause.
 		{fmt.Errorf("%w: %w", lake.ErrUnknown, lake.ErrTemporary), 12, "unknown", lake.Unknown},
 		{fmt.Errorf("%w: %w", lake.ErrTemporary, lake.ErrUnknown), 12, "unknown", lake.Unknown},
+		{fmt.Errorf("%w: %w", lake.ErrBug, lake.ErrUnknown), 12, "unknown", lake.Unknown},
+		{in(lake.ErrBug), 1, "bug", lake.Failed},
 	} {
 		f := (&app{table: "a.b"}).explain(t.Context(), tc.err)
 		if f.code != tc.code || f.Kind != tc.kind || f.outcome != tc.outcome {
@@ -85,7 +87,8 @@ func TestExitCodesOfSignals(t *testing.T) {
 }
 
 func TestFirstSignalEndsTheContext(t *testing.T) {
-	ctx, stop := withSignals(t.Context())
+	heard, again := make(chan interrupted, 1), make(chan interrupted, 1)
+	ctx, stop := withSignals(t.Context(), func(by interrupted) { heard <- by }, func(by interrupted) { again <- by })
 	defer stop()
 	if err := syscall.Kill(os.Getpid(), syscall.SIGTERM); err != nil {
 		t.Fatal(err)
@@ -94,6 +97,15 @@ func TestFirstSignalEndsTheContext(t *testing.T) {
 	var by interrupted
 	if !errors.As(context.Cause(ctx), &by) || by.signal != syscall.SIGTERM {
 		t.Errorf("cause = %v, want the signal", context.Cause(ctx))
+	}
+	if by := <-heard; by.signal != syscall.SIGTERM {
+		t.Errorf("heard %v", by)
+	}
+	if err := syscall.Kill(os.Getpid(), syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if by := <-again; by.signal != syscall.SIGINT {
+		t.Errorf("heard %v again", by)
 	}
 }
 
@@ -149,5 +161,57 @@ func TestResultFileThatCannotBeWritten(t *testing.T) {
 	args := []string{"load", "--window", "2026-01-01", "--result-file", filepath.Join(t.TempDir(), "no", "such", "folder")}
 	if code := run(t.Context(), args, nil, &stdout, &stderr); code != 2 || !strings.Contains(stderr.String(), "--result-file") {
 		t.Errorf("run = %d, %q", code, stderr.String())
+	}
+}
+
+// panics is a writer that panics at the first text that holds a word.
+type panics struct {
+	bytes.Buffer
+	at string
+}
+
+func (p *panics) Write(b []byte) (int, error) {
+	if p.at != "" && bytes.Contains(b, []byte(p.at)) {
+		p.at = ""
+		panic("a broken invariant")
+	}
+	return p.Buffer.Write(b)
+}
+
+// A bug is answered like any other end: as an error while the table is
+// certainly as it was, as an unknown outcome once a commit was sent.
+func TestBugsAreAnswered(t *testing.T) {
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("events.csv", []byte("at,id\n2026-05-04T10:00:00Z,1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		stdout, stderr string // where it panics
+		code           int
+		kind           string
+		outcome        lake.Outcome
+	}{
+		{stderr: "window", code: 1, kind: "bug", outcome: lake.Failed},
+		{stdout: "landed", code: 12, kind: "unknown", outcome: lake.Unknown},
+	} {
+		stdout, stderr := &panics{at: tc.stdout}, &panics{at: tc.stderr}
+		args := []string{"load", "--source", "events.csv", "--table", "demo.events", "--time-column", "at", "--window", "2026-05-04", "--result-file", "result.json"}
+		if code := run(t.Context(), args, nil, stdout, stderr); code != tc.code {
+			t.Errorf("%+v: exit code %d", tc, code)
+		}
+		line, err := os.ReadFile("result.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var r lake.Receipt
+		if err := json.Unmarshal(line, &r); err != nil || bytes.Count(line, []byte("\n")) != 1 {
+			t.Errorf("%+v: %q, %v", tc, line, err)
+		}
+		if r.Outcome != tc.outcome || r.Error == nil || r.Error.Kind != tc.kind || r.Error.Code != tc.code || r.Table != "demo.events" {
+			t.Errorf("%+v: %s", tc, line)
+		}
+		if !strings.Contains(stderr.String(), "a broken invariant") || !strings.Contains(stderr.String(), "exit_test.go") {
+			t.Errorf("%+v: stderr %q", tc, stderr.String())
+		}
 	}
 }

@@ -42,7 +42,7 @@ func (c *loadCommand) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	a.answer = loadAnswer{lake.Receipt{Load: s.load.Name, Table: s.load.TableName(), Branch: s.load.Branch, Window: s.window.JSON()}}
+	a.answers(loadAnswer{lake.Receipt{Load: s.load.Name, Table: s.load.TableName(), Branch: s.load.Branch, Window: s.window.JSON()}})
 	show := newProgress(a.stderr, c.Quiet)
 	show.window(s.window, s.load.TimeColumn)
 
@@ -61,9 +61,10 @@ func (c *loadCommand) Run(ctx context.Context, a *app) error {
 		}
 	}
 	loader := lake.Loader{Catalog: cat, Memory: int64(c.Memory), Timeout: c.Timeout, Run: c.RunLabel, Version: programVersion(), Trace: show.trace()}
+	loader.Trace.Sent = func() { a.sent.Store(true) }
 	receipt, err := loader.Load(ctx, s.load, src, s.window)
 	show.end()
-	a.answer = loadAnswer{receipt}
+	a.answers(loadAnswer{receipt})
 	if err != nil {
 		return err
 	}

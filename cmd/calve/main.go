@@ -27,16 +27,20 @@ func start() int {
 	}
 	// Libraries below print what calve returns as errors, or says in a receipt.
 	log.SetOutput(io.Discard)
-	ctx, stop := withSignals(context.Background())
+	a := newApp(os.Args[1:], os.Stdout, os.Stderr)
+	if a.resultFile != "" {
+		// A reader of stdout or stderr that has gone must not end the process
+		// before the file is written.
+		signal.Ignore(syscall.SIGPIPE)
+	}
+	ctx, stop := withSignals(context.Background(), a.heard, func(by interrupted) { os.Exit(a.quit(by)) })
 	defer stop()
-	return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	return a.run(ctx, os.Args[1:])
 }
 
 // run is the whole program: it reads no other input and ends no process.
 func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) int {
-	a := newApp(args, stdout, stderr)
-	err := a.dispatch(ctx, args)
-	return a.finish(ctx, err)
+	return newApp(args, stdout, stderr).run(ctx, args)
 }
 
 // interrupted is the cause of a context that a signal ended.
@@ -50,21 +54,28 @@ func (i interrupted) Error() string {
 }
 
 // withSignals ends the context at the first SIGINT or SIGTERM, with the signal
-// as its cause, and leaves a second one to kill the process.
-func withSignals(parent context.Context) (context.Context, func()) {
+// as its cause, and calls heard; at a second one it calls again.
+func withSignals(parent context.Context, heard, again func(interrupted)) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
-	signals := make(chan os.Signal, 1)
+	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	over := make(chan struct{})
 	go func() {
-		select {
-		case s := <-signals:
-			signal.Stop(signals)
-			cancel(interrupted{s.(syscall.Signal)})
-		case <-ctx.Done():
+		for _, call := range []func(interrupted){
+			func(by interrupted) { cancel(by); heard(by) },
+			again,
+		} {
+			select {
+			case s := <-signals:
+				call(interrupted{s.(syscall.Signal)})
+			case <-over:
+				return
+			}
 		}
 	}()
 	return ctx, func() {
 		signal.Stop(signals)
+		close(over)
 		cancel(nil)
 	}
 }

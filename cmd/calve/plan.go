@@ -55,7 +55,7 @@ func (c *planCommand) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	if c.JSON {
-		a.answer = planAnswer(plan)
+		a.answers(planAnswer(plan))
 		return nil
 	}
 	return printPlan(a.stdout, plan, s.load.TimeColumn)
