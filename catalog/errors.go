@@ -56,7 +56,7 @@ func definite(err error) error {
 	case errors.Is(err, rest.ErrForbidden):
 		return fmt.Errorf("who catalog.credential or catalog.token names may not do this: %w: %w", err, lake.ErrDenied)
 	case glueDenied(err):
-		return fmt.Errorf("Glue does not let these credentials do this, those of catalog.s3 or of the AWS environment: %w: %w", err, lake.ErrDenied)
+		return fmt.Errorf("the credentials of catalog.s3, or of the AWS environment, may not do this in Glue: %w: %w", err, lake.ErrDenied)
 	case slices.Contains([]string{"28000", "28P01", "42501"}, sqlState(err)): // invalid login, insufficient privilege
 		return fmt.Errorf("the user that catalog.uri names may not do this: %w: %w", err, lake.ErrDenied)
 	case errors.Is(err, icebergcat.ErrNoSuchTable):

@@ -63,14 +63,17 @@ func (j *loading) since(earlier, head *table.Table) (snapshots []table.Snapshot,
 
 // brokenHistory says why the fence cannot see what it must.
 func (j *loading) brokenHistory(head *table.Table) string {
-	base := "(none)"
-	if tip := j.headOf(j.planned); tip != nil {
-		base = fmt.Sprint(tip.SnapshotID)
-	}
 	if len(head.Metadata().Snapshots()) == 1 {
-		return fmt.Sprintf("the table shows one snapshot alone, not those between it and %s, on which the load began (expired, or a catalog that shows no more, such as Nessie): whether another run loaded the window meanwhile cannot be seen", base)
+		return fmt.Sprintf("the table shows one snapshot alone, not those between it and %s, on which the load began (expired, or a catalog that shows no more, such as Nessie): whether another run loaded the window meanwhile cannot be seen", j.baseName())
 	}
-	return fmt.Sprintf("the branch's history no longer holds snapshot %s, on which the load began (rolled back or expired)", base)
+	return fmt.Sprintf("the branch's history no longer holds snapshot %s, on which the load began (rolled back or expired)", j.baseName())
+}
+
+func (j *loading) baseName() string {
+	if j.base == nil {
+		return "(none)"
+	}
+	return fmt.Sprint(j.base.SnapshotID)
 }
 
 // overlapping reports whether a snapshot's summary is of a load whose rows
