@@ -12,7 +12,7 @@ import (
 	icebergio "github.com/apache/iceberg-go/io"
 	"github.com/apache/iceberg-go/table"
 	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/credentials"
+	awscredentials "github.com/aws/aws-sdk-go-v2/credentials"
 
 	"github.com/calve-data/calve/lake"
 )
@@ -34,7 +34,7 @@ func openGlue(ctx context.Context, c Config, props iceberg.Properties) (*Catalog
 		options = append(options, config.WithBaseEndpoint(endpoint))
 	}
 	if key := setting(glue.AccessKeyID, icebergio.S3AccessKeyID); key != "" {
-		options = append(options, config.WithCredentialsProvider(credentials.NewStaticCredentialsProvider(
+		options = append(options, config.WithCredentialsProvider(awscredentials.NewStaticCredentialsProvider(
 			key, setting(glue.SecretAccessKey, icebergio.S3SecretAccessKey), setting(glue.SessionToken, icebergio.S3SessionToken))))
 	}
 	settings, err := config.LoadDefaultConfig(ctx, options...)

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/apache/iceberg-go"
@@ -37,6 +38,10 @@ func openREST(ctx context.Context, c Config, props iceberg.Properties) (*Catalog
 	}
 	if login != nil {
 		opts = append(opts, rest.WithAuthManager(login))
+	}
+	if sign, _ := strconv.ParseBool(props["rest.sigv4-enabled"]); sign {
+		// As a property it would not be known to the first request.
+		opts = append(opts, rest.WithSigV4RegionSvc(props["rest.signing-region"], props["rest.signing-name"]))
 	}
 	if c.Warehouse != "" {
 		opts = append(opts, rest.WithWarehouseLocation(c.Warehouse))

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -109,6 +110,27 @@ func TestRESTLoginByProperties(t *testing.T) {
 			continue
 		}
 		_ = cat.Close()
+	}
+}
+
+// AWS's REST catalogs want each request signed, the first one too.
+func TestRESTSigned(t *testing.T) {
+	for name, value := range map[string]string{"AWS_ACCESS_KEY_ID": "key", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_SESSION_TOKEN": ""} {
+		t.Setenv(name, value)
+	}
+	s3 := testenv.MinIO(t)
+	var unsigned atomic.Int32
+	server := testenv.REST(t, s3).Guard(t, testenv.Guard{Answer: func(_ http.ResponseWriter, r *http.Request) bool {
+		if !strings.Contains(r.Header.Get("Authorization"), "/eu-west-1/s3tables/aws4_request") {
+			unsigned.Add(1)
+		}
+		return false
+	}})
+	loadTwice(t, catalog.Config{Type: "rest", URI: server.URI, S3: s3.Config(), Properties: map[string]string{
+		"rest.sigv4-enabled": "true", "rest.signing-region": "eu-west-1", "rest.signing-name": "s3tables",
+	}}, restID(t))
+	if n := unsigned.Load(); n > 0 {
+		t.Errorf("%d requests were not signed", n)
 	}
 }
 

@@ -24,8 +24,14 @@ var errStranger = errors.New("what answers does not speak as an Iceberg REST cat
 
 // newTransport is as Go's default one, which has time-outs for connecting.
 func newTransport(config *tls.Config) *http.Transport {
-	t := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // it is one, by its documentation
-	t.TLSClientConfig = config
+	t, ok := http.DefaultTransport.(*http.Transport)
+	if !ok { // the program has put another kind in its place
+		t = &http.Transport{Proxy: http.ProxyFromEnvironment}
+	}
+	t = t.Clone()
+	if config != nil {
+		t.TLSClientConfig = config
+	}
 	return t
 }
 
