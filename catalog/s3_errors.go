@@ -104,7 +104,7 @@ func requestID(err error) string {
 func retries() aws.Retryer {
 	return retry.NewStandard(func(o *retry.StandardOptions) {
 		mistake := retry.IsErrorRetryableFunc(func(err error) aws.Ternary {
-			if misconfigured(err) != "" {
+			if _, what := mistaken(err); what != nil {
 				return aws.FalseTernary
 			}
 			return aws.UnknownTernary
@@ -120,13 +120,13 @@ func s3Error(err error) error {
 	if _, known := errors.AsType[*s3Failure](err); known || err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
-	if says := misconfigured(err); says != "" {
+	if says, what := mistaken(err); what != nil {
 		if api, ok := errors.AsType[smithy.APIError](err); ok && api.ErrorCode() == "NoSuchBucket" {
 			// Not to be found as what it is, which would make of it a missing object
 			// too, and of its text "file does not exist".
 			err = errors.New(api.ErrorCode() + ": " + api.ErrorMessage())
 		}
-		return &s3Failure{says, lake.ErrUsage, err}
+		return &s3Failure{says, what, err}
 	}
 	switch code := status(err); {
 	case code == 0:
@@ -137,12 +137,32 @@ func s3Error(err error) error {
 	return err
 }
 
-// misconfigured says which setting an error is about; "" where about none.
-func misconfigured(err error) string {
-	code, text := "", err.Error()
+// mistaken says which setting an error is about, and whether it is a wrong one
+// or one that the store does not let in; nil where it is about none.
+func mistaken(err error) (says string, what error) {
+	code := ""
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
 		code = api.ErrorCode()
 	}
+	switch code {
+	case "InvalidAccessKeyId", "XAdminUserNotFound":
+		return "the store does not know the key: set catalog.s3.access_key_id", lake.ErrDenied
+	case "SignatureDoesNotMatch":
+		return "the secret is not that of the key: set catalog.s3.secret_access_key", lake.ErrDenied
+	case "ExpiredToken", "InvalidToken", "InvalidTokenId":
+		return "the temporary credentials are over or not those of the key: renew catalog.s3.session_token with its key and secret", lake.ErrDenied
+	case "AccessDenied", "Forbidden", "AllAccessDisabled", "AccountProblem":
+		return "the store does not allow this to the key in catalog.s3.access_key_id: its policy must allow to list the bucket, and to get, put and delete its objects", lake.ErrDenied
+	}
+	if says := misconfigured(err, code); says != "" {
+		return says, lake.ErrUsage
+	}
+	return "", nil
+}
+
+// misconfigured says which setting is wrong; "" where none is.
+func misconfigured(err error, code string) string {
+	text := err.Error()
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	switch {
 	case untrusted:
@@ -152,35 +172,18 @@ func misconfigured(err error) string {
 	case code == "" && status(err) == http.StatusBadRequest && requestID(err) == "":
 		// As a server of TLS answers who speaks in the clear, before it hangs up.
 		return "what answers does not speak S3 over http: begin catalog.s3.endpoint with https:// if it does over that"
-	}
-	switch code {
-	case "InvalidAccessKeyId", "XAdminUserNotFound":
-		return "the store does not know the key: set catalog.s3.access_key_id"
-	case "SignatureDoesNotMatch":
-		return "the secret is not that of the key: set catalog.s3.secret_access_key"
-	case "ExpiredToken", "InvalidToken", "InvalidTokenId":
-		return "the temporary credentials are over or not those of the key: renew catalog.s3.session_token with its key and secret"
-	case "AccessDenied", "Forbidden", "AllAccessDisabled", "AccountProblem":
-		return "the store does not allow this to the key in catalog.s3.access_key_id: its policy must allow to list the bucket, and to get, put and delete its objects"
-	case "NoSuchBucket":
+	case code == "NoSuchBucket":
 		return "the bucket does not exist: make it, or mend its name in the location or in catalog.warehouse; of a store that is not AWS name the catalog.s3.endpoint"
-	case "AuthorizationHeaderMalformed", "PermanentRedirect", "IllegalLocationConstraintException":
+	case code == "AuthorizationHeaderMalformed", code == "IllegalLocationConstraintException", status(err) == http.StatusMovedPermanently:
 		return "the bucket is in another region: set catalog.s3.region"
-	case "RequestTimeTooSkewed":
+	case code == "RequestTimeTooSkewed":
 		return "this machine's clock and the store's are more than minutes apart: set the clock"
-	case "NotImplemented", "XAmzContentSHA256Mismatch":
-		return refusesChecksums
-	}
-	if status(err) == http.StatusMovedPermanently {
-		return "the bucket is in another region: set catalog.s3.region"
-	}
-	if status(err) == http.StatusBadRequest && (strings.Contains(text, "aws-chunked") || strings.Contains(text, "x-amz-content-sha256") || strings.Contains(text, "trailer")) {
-		return refusesChecksums
+	case code == "NotImplemented", code == "XAmzContentSHA256Mismatch",
+		status(err) == http.StatusBadRequest && (strings.Contains(text, "aws-chunked") || strings.Contains(text, "x-amz-content-sha256") || strings.Contains(text, "trailer")):
+		return "the store does not take trailing checksums: set catalog.s3.compat_mode: true"
 	}
 	return ""
 }
-
-const refusesChecksums = "the store does not take trailing checksums: set catalog.s3.compat_mode: true"
 
 // unanswered says what a request without an answer may be about.
 func unanswered(err error) string {

@@ -42,8 +42,8 @@ func TestErrorsOfStoresAreNotMissingObjects(t *testing.T) {
 		"Remove":    func() error { return fs.Remove("s3://b/wh/x") },
 		"WriteFile": func() error { return fs.(icebergio.WriteFileIO).WriteFile("s3://b/wh/x", []byte("x")) },
 	} {
-		if err := do(); !errors.Is(err, lake.ErrUsage) || !strings.Contains(err.Error(), "catalog.s3.access_key_id") {
-			t.Errorf("%s = %v, want ErrUsage with catalog.s3.access_key_id", what, err)
+		if err := do(); !errors.Is(err, lake.ErrDenied) || !strings.Contains(err.Error(), "catalog.s3.access_key_id") {
+			t.Errorf("%s = %v, want ErrDenied with catalog.s3.access_key_id", what, err)
 		}
 	}
 }

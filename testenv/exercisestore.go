@@ -442,8 +442,8 @@ func mistakes(s *S3) map[string]mistake {
 	}
 	u, _ := url.Parse(s.Endpoint)
 	return map[string]mistake{
-		"WrongKey":    {func(c *catalog.Config) { c.S3.AccessKeyID = "nobody" }, lake.ErrUsage, []string{"catalog.s3.access_key_id"}},
-		"WrongSecret": {func(c *catalog.Config) { c.S3.SecretAccessKey = "wrong-secret" }, lake.ErrUsage, []string{"catalog.s3.secret_access_key"}},
+		"WrongKey":    {func(c *catalog.Config) { c.S3.AccessKeyID = "nobody" }, lake.ErrDenied, []string{"catalog.s3.access_key_id"}},
+		"WrongSecret": {func(c *catalog.Config) { c.S3.SecretAccessKey = "wrong-secret" }, lake.ErrDenied, []string{"catalog.s3.secret_access_key"}},
 		"NoBucket":    {func(c *catalog.Config) { c.Warehouse = "s3://calve-no-such-bucket/wh" }, lake.ErrUsage, []string{"bucket does not exist", "calve-no-such-bucket"}},
 		"WrongScheme": {func(c *catalog.Config) { c.S3.Endpoint = other + u.Host }, lake.ErrUsage, []string{"catalog.s3.endpoint", strings.TrimSuffix(s.Endpoint, u.Host)}},
 	}

@@ -46,7 +46,7 @@ func farMinIO(t *testing.T) *S3 {
 
 // refusals checks what a source and a table of a store say with a setting that
 // is wrong: both name it, and themselves.
-func refusals(t *testing.T, s *S3, settings catalog.S3, names ...string) {
+func refusals(t *testing.T, s *S3, settings catalog.S3, kind error, names ...string) {
 	t.Helper()
 	cat := CatalogWith(t, catalog.Config{S3: settings, Warehouse: s.URL("refused")})
 	s.Put("in.csv", []byte("id,event_time,region,value\n1,2026-05-04T10:00:00Z,eu,1\n"))
@@ -65,8 +65,8 @@ func refusals(t *testing.T, s *S3, settings catalog.S3, names ...string) {
 	} {
 		_, err := (&lake.Loader{Catalog: cat}).Load(t.Context(), load, source, w)
 		for _, want := range append(names, what, "test.events") {
-			if !errors.Is(err, lake.ErrUsage) || !strings.Contains(err.Error(), want) {
-				t.Errorf("Load = %v, want ErrUsage with %q", err, want)
+			if !errors.Is(err, kind) || !strings.Contains(err.Error(), want) {
+				t.Errorf("Load = %v, want %v with %q", err, kind, want)
 			}
 		}
 	}
@@ -89,7 +89,7 @@ func TestPrivateAuthorityAndRegion(t *testing.T) {
 			t.Parallel()
 			settings := s.Config()
 			tt.change(&settings)
-			refusals(t, s, settings, tt.names...)
+			refusals(t, s, settings, lake.ErrUsage, tt.names...)
 		})
 	}
 }
@@ -106,7 +106,7 @@ func TestRegionRedirect(t *testing.T) {
 	})
 	settings := s.Config()
 	settings.Endpoint = proxy.Endpoint
-	refusals(t, s, settings, "catalog.s3.region")
+	refusals(t, s, settings, lake.ErrUsage, "catalog.s3.region")
 }
 
 // Temporary credentials, of a store that gives them out.
@@ -127,7 +127,7 @@ func TestSessionToken(t *testing.T) {
 	settings.AccessKeyID, settings.SecretAccessKey, settings.SessionToken = got.AccessKeyID, got.SecretAccessKey, got.SessionToken
 	newTrip(t, s, catalog.Config{S3: settings}, "").twice(t)
 	settings.SessionToken += "x"
-	refusals(t, s, settings, "catalog.s3.session_token")
+	refusals(t, s, settings, lake.ErrDenied, "catalog.s3.session_token")
 }
 
 // The key may do some things and not others: its policy is named.
@@ -147,7 +147,7 @@ func TestDenied(t *testing.T) {
 	}
 	settings := s.Config()
 	settings.AccessKeyID, settings.SecretAccessKey, settings.SessionToken = got.AccessKeyID, got.SecretAccessKey, got.SessionToken
-	refusals(t, s, settings, "does not allow", "catalog.s3.access_key_id")
+	refusals(t, s, settings, lake.ErrDenied, "does not allow", "catalog.s3.access_key_id")
 }
 
 // Other engines find a table's files where its location, or its scheme, is not
