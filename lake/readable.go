@@ -3,6 +3,7 @@ package lake
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -149,11 +150,11 @@ func writerOf(meta table.Metadata, id int64) string {
 // checkSpecs refuses partition field names that manifests cannot be written
 // with (pitfall L10), of the spec of new files and of those to be removed.
 func (v *survey) checkSpecs(meta table.Metadata) error {
-	ids := []int{meta.DefaultPartitionSpec()}
+	used := map[int]bool{meta.DefaultPartitionSpec(): true}
 	for _, e := range slices.Concat(v.inside, v.straddles) {
-		ids = append(ids, int(e.DataFile().SpecID()))
+		used[int(e.DataFile().SpecID())] = true
 	}
-	for _, id := range ids {
+	for _, id := range slices.Sorted(maps.Keys(used)) {
 		spec := meta.PartitionSpecByID(id)
 		if spec == nil {
 			continue

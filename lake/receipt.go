@@ -7,25 +7,24 @@ import (
 
 // Receipt says what a load did. Its JSON form is stable.
 type Receipt struct {
-	Outcome          Outcome     `json:"outcome"`
-	Load             string      `json:"load"`
-	Table            string      `json:"table"`
-	Mode             string      `json:"mode"`
-	Branch           string      `json:"branch"`
-	Window           *WindowJSON `json:"window"`
-	SnapshotID       string      `json:"snapshot_id"`
-	BaseSnapshotID   string      `json:"base_snapshot_id"`
-	MetadataLocation string      `json:"metadata_location"`
-	Rows             RowCounts   `json:"rows"`
-	Files            FileCounts  `json:"files"`
-	Bytes            ByteCounts  `json:"bytes"`
-	Digest           *string     `json:"digest"`
-	Watermark        *string     `json:"watermark"`
-	Attempts         int         `json:"attempts"`
-	Seconds          float64     `json:"seconds"`
-	// Warnings are about other engines that read the table; see [Plan].
-	Warnings []Warning     `json:"warnings,omitempty"`
-	Error    *ReceiptError `json:"error"`
+	Outcome          Outcome       `json:"outcome"`
+	Load             string        `json:"load"`
+	Table            string        `json:"table"`
+	Mode             string        `json:"mode"`
+	Branch           string        `json:"branch"`
+	Window           *WindowJSON   `json:"window"`
+	SnapshotID       string        `json:"snapshot_id"`
+	BaseSnapshotID   string        `json:"base_snapshot_id"`
+	MetadataLocation string        `json:"metadata_location"`
+	Rows             RowCounts     `json:"rows"`
+	Files            FileCounts    `json:"files"`
+	Bytes            ByteCounts    `json:"bytes"`
+	Digest           *string       `json:"digest"`
+	Watermark        *string       `json:"watermark"`
+	Attempts         int           `json:"attempts"`
+	Seconds          float64       `json:"seconds"`
+	Warnings         []Warning     `json:"warnings,omitempty"` // as in [Plan]
+	Error            *ReceiptError `json:"error"`
 }
 
 // Outcome is how a load ended.
