@@ -1,0 +1,238 @@
+package lake
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
+)
+
+// The files of expired snapshots are found after the expiry landed, from the
+// table itself: the metadata log names the metadata files of before, and those
+// name snapshots that the table has no more. So it makes no difference whether
+// the expiry was made by this run, by one that died after it, or by another
+// program that left the files. What is deleted are objects that such a snapshot
+// leads to and no snapshot of the table does.
+//
+// Data and delete files go first, manifests second, manifest lists last: as
+// long as a list is there, another run finds the rest; where it is gone, that
+// snapshot is done.
+
+// Object is an object that maintenance deletes, or would.
+type Object struct {
+	Path string `json:"path"`
+	// Bytes is its size; 0 where only its name is known.
+	Bytes int64 `json:"bytes"`
+}
+
+// leftovers are the objects of expired snapshots, in the order in which they
+// are deleted.
+type leftovers struct {
+	files, manifests, lists []Object
+	// outside counts objects that are not in the table's own folders. They may
+	// be of another table and stay.
+	outside int
+	// lostRefs are branches or tags that were made while an expiry was on its
+	// way, and removed by it. Their snapshots' files stay.
+	lostRefs []string
+}
+
+func (u *leftovers) all() []Object { return slices.Concat(u.files, u.manifests, u.lists) }
+
+// findLeftovers reads what snapshots that now has no more, and known or a
+// metadata file of now's log had, lead to. now is the table after the expiry;
+// before is a table that is known to stand before it, or nil.
+func (k *maintaining) findLeftovers(ctx context.Context, now, before *table.Table) (*leftovers, error) {
+	u := &leftovers{}
+	chain, err := k.formerMetadata(ctx, now, before)
+	if err != nil {
+		return nil, err
+	}
+	gone, lost, statistics := k.expired(append(chain, now.Metadata()), u)
+	r := newReferences(k.s)
+	lists, err := r.lists(ctx, gone)
+	if err != nil {
+		return nil, err
+	}
+	found := map[string]Object{}
+	own := places(now.Metadata())
+	note := func(path string, bytes int64) bool {
+		key := objectKey(path)
+		if _, ok := found[key]; ok {
+			return false
+		}
+		if !belowAny(key, own) {
+			u.outside++
+			return false
+		}
+		found[key] = Object{path, bytes}
+		return true
+	}
+	kinds := map[string]*[]Object{}
+	var manifests []iceberg.ManifestFile
+	for i, l := range lists {
+		if l.gone {
+			continue
+		}
+		for _, s := range statistics[gone[i].SnapshotID] {
+			if note(s.Path, s.Bytes) {
+				kinds[objectKey(s.Path)] = &u.files
+			}
+		}
+		if note(gone[i].ManifestList, l.bytes) {
+			kinds[objectKey(gone[i].ManifestList)] = &u.lists
+		}
+		for _, m := range l.manifests {
+			if note(m.FilePath(), m.Length()) {
+				kinds[objectKey(m.FilePath())] = &u.manifests
+			}
+		}
+		manifests = append(manifests, l.manifests...)
+	}
+	if len(found) == 0 {
+		return u, nil
+	}
+	// A manifest that the table still has pins all that it lists.
+	manifests, err = k.withoutNeeded(ctx, r, now, manifests)
+	if err != nil {
+		return nil, err
+	}
+	done := func(m iceberg.ManifestFile) { delete(found, objectKey(m.FilePath())) }
+	err = r.entries(ctx, manifests, done, func(df iceberg.DataFile) {
+		if note(df.FilePath(), df.FileSizeBytes()) {
+			kinds[objectKey(df.FilePath())] = &u.files
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	needed := func(location string) {
+		for _, key := range objectKeys(location) {
+			delete(found, key)
+		}
+	}
+	needs := newReferences(k.s)
+	if err := needs.of(ctx, now, needed); err != nil {
+		return nil, err
+	}
+	if err := needs.snapshots(ctx, lost, true, needed); err != nil {
+		return nil, err
+	}
+	for key, o := range found {
+		*kinds[key] = append(*kinds[key], o)
+	}
+	for _, list := range []*[]Object{&u.files, &u.manifests, &u.lists} {
+		sortObjects(*list)
+	}
+	return u, nil
+}
+
+// withoutNeeded are the manifests that no snapshot of the table has.
+func (k *maintaining) withoutNeeded(ctx context.Context, r *references, now *table.Table, manifests []iceberg.ManifestFile) ([]iceberg.ManifestFile, error) {
+	lists, err := r.lists(ctx, now.Metadata().Snapshots())
+	if err != nil {
+		return nil, err
+	}
+	needed := map[string]bool{}
+	for _, l := range lists {
+		for _, m := range l.manifests {
+			needed[objectKey(m.FilePath())] = true
+		}
+	}
+	return slices.DeleteFunc(manifests, func(m iceberg.ManifestFile) bool { return needed[objectKey(m.FilePath())] }), nil
+}
+
+// formerMetadata reads the metadata files of a table's log, oldest first. One
+// that is not there any more, or is of another table, is left out.
+func (k *maintaining) formerMetadata(ctx context.Context, now, before *table.Table) ([]table.Metadata, error) {
+	log := slices.Collect(now.Metadata().PreviousFiles())
+	read := make([]table.Metadata, len(log))
+	known := before == nil || before.MetadataLocation() == now.MetadataLocation()
+	for i, entry := range log {
+		if before != nil && objectKey(entry.MetadataFile) == objectKey(before.MetadataLocation()) {
+			read[i], known = before.Metadata(), true
+		}
+	}
+	err := inParallel(ctx, len(log), manifestReaders, func(i int) (err error) {
+		if read[i] == nil {
+			read[i], err = k.readMetadata(log[i].MetadataFile)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !known {
+		read = append([]table.Metadata{before.Metadata()}, read...)
+	}
+	return slices.DeleteFunc(read, func(m table.Metadata) bool {
+		return m == nil || m.TableUUID() != now.Metadata().TableUUID()
+	}), nil
+}
+
+func (k *maintaining) readMetadata(location string) (table.Metadata, error) {
+	t, err := table.NewFromLocation(k.s.ctx, k.Table, location, k.s.itself, nil)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", location, err)
+	}
+	return t.Metadata(), nil
+}
+
+// expired are the snapshots of a chain of metadata, oldest first, that its last
+// one lacks, with their statistics files. A branch or tag that went in the very
+// step in which its snapshot went, though its age did not ask for that, was
+// made while an expiry was on its way and lost by it: its snapshot's files stay.
+func (k *maintaining) expired(chain []table.Metadata, u *leftovers) (gone, lost []table.Snapshot, statistics map[int64][]Object) {
+	now := chain[len(chain)-1]
+	seen, kept := map[int64]bool{}, map[int64]bool{}
+	statistics = map[int64][]Object{}
+	for i, meta := range chain[:len(chain)-1] {
+		for _, s := range k.lostIn(meta, chain[i+1], u) {
+			kept[s.SnapshotID] = true
+			lost = append(lost, s)
+		}
+		for s := range meta.Statistics() {
+			statistics[s.SnapshotID] = append(statistics[s.SnapshotID], Object{s.StatisticsPath, s.FileSizeInBytes})
+		}
+		for s := range meta.PartitionStatistics() {
+			statistics[s.SnapshotID] = append(statistics[s.SnapshotID], Object{s.StatisticsPath, s.FileSizeInBytes})
+		}
+		for _, s := range meta.Snapshots() {
+			if !seen[s.SnapshotID] && now.SnapshotByID(s.SnapshotID) == nil {
+				seen[s.SnapshotID] = true
+				gone = append(gone, s)
+			}
+		}
+	}
+	return slices.DeleteFunc(gone, func(s table.Snapshot) bool { return kept[s.SnapshotID] }), lost, statistics
+}
+
+// lostIn are the snapshots of branches and tags that went together with them.
+func (k *maintaining) lostIn(was, is table.Metadata, u *leftovers) (lost []table.Snapshot) {
+	refs := refsOf(is)
+	byAge, err := k.rule().retain(was, time.UnixMilli(is.LastUpdatedMillis()))
+	for name, id := range refsOf(was) {
+		_, there := refs[name]
+		if there || is.SnapshotByID(id) != nil || (err == nil && slices.Contains(byAge.refs, name)) {
+			continue
+		}
+		u.lostRefs = append(u.lostRefs, name)
+		if s := was.SnapshotByID(id); s != nil {
+			lost = append(lost, *s)
+		}
+	}
+	return lost
+}
+
+func sortObjects(list []Object) {
+	slices.SortFunc(list, func(a, b Object) int { return strings.Compare(a.Path, b.Path) })
+}
