@@ -54,7 +54,10 @@ func (k *maintaining) findLeftovers(ctx context.Context, now, before *table.Tabl
 	if err != nil {
 		return nil, err
 	}
-	gone, lost, statistics := k.expired(append(chain, now.Metadata()), u)
+	chain = append(chain, now.Metadata())
+	lost, names := k.lostRefs(chain)
+	u.lostRefs = names
+	gone, statistics := expired(chain, lost)
 	r := newReferences(k.s)
 	lists, err := r.lists(ctx, gone)
 	if err != nil {
@@ -188,18 +191,15 @@ func (k *maintaining) readMetadata(location string) (table.Metadata, error) {
 }
 
 // expired are the snapshots of a chain of metadata, oldest first, that its last
-// one lacks, with their statistics files. A branch or tag that went in the very
-// step in which its snapshot went, though its age did not ask for that, was
-// made while an expiry was on its way and lost by it: its snapshot's files stay.
-func (k *maintaining) expired(chain []table.Metadata, u *leftovers) (gone, lost []table.Snapshot, statistics map[int64][]Object) {
+// one lacks and that were not lost, with their statistics files.
+func expired(chain []table.Metadata, lost []table.Snapshot) (gone []table.Snapshot, statistics map[int64][]Object) {
 	now := chain[len(chain)-1]
-	seen, kept := map[int64]bool{}, map[int64]bool{}
+	done := map[int64]bool{}
+	for _, s := range lost {
+		done[s.SnapshotID] = true
+	}
 	statistics = map[int64][]Object{}
-	for i, meta := range chain[:len(chain)-1] {
-		for _, s := range k.lostIn(meta, chain[i+1], u) {
-			kept[s.SnapshotID] = true
-			lost = append(lost, s)
-		}
+	for _, meta := range chain {
 		for s := range meta.Statistics() {
 			statistics[s.SnapshotID] = append(statistics[s.SnapshotID], Object{s.StatisticsPath, s.FileSizeInBytes})
 		}
@@ -207,30 +207,36 @@ func (k *maintaining) expired(chain []table.Metadata, u *leftovers) (gone, lost 
 			statistics[s.SnapshotID] = append(statistics[s.SnapshotID], Object{s.StatisticsPath, s.FileSizeInBytes})
 		}
 		for _, s := range meta.Snapshots() {
-			if !seen[s.SnapshotID] && now.SnapshotByID(s.SnapshotID) == nil {
-				seen[s.SnapshotID] = true
+			if !done[s.SnapshotID] && now.SnapshotByID(s.SnapshotID) == nil {
+				done[s.SnapshotID] = true
 				gone = append(gone, s)
 			}
 		}
 	}
-	return slices.DeleteFunc(gone, func(s table.Snapshot) bool { return kept[s.SnapshotID] }), lost, statistics
+	return gone, statistics
 }
 
-// lostIn are the snapshots of branches and tags that went together with them.
-func (k *maintaining) lostIn(was, is table.Metadata, u *leftovers) (lost []table.Snapshot) {
-	refs := refsOf(is)
-	byAge, err := k.rule().retain(was, time.UnixMilli(is.LastUpdatedMillis()))
-	for name, id := range refsOf(was) {
-		_, there := refs[name]
-		if there || is.SnapshotByID(id) != nil || (err == nil && slices.Contains(byAge.refs, name)) {
-			continue
-		}
-		u.lostRefs = append(u.lostRefs, name)
-		if s := was.SnapshotByID(id); s != nil {
-			lost = append(lost, *s)
+// lostRefs are the branches and tags that went in the very step of a chain in
+// which their snapshots went, though their age did not ask for that: they were
+// made while an expiry was on its way, and lost by it. What they need stays.
+func (k *maintaining) lostRefs(chain []table.Metadata) (snapshots []table.Snapshot, names []string) {
+	for i, was := range chain[:len(chain)-1] {
+		is := chain[i+1]
+		refs := refsOf(is)
+		byAge, err := k.rule().retain(was, time.UnixMilli(is.LastUpdatedMillis()))
+		for name, id := range refsOf(was) {
+			_, there := refs[name]
+			if there || is.SnapshotByID(id) != nil || (err == nil && slices.Contains(byAge.refs, name)) {
+				continue
+			}
+			names = append(names, name)
+			if s := was.SnapshotByID(id); s != nil {
+				snapshots = append(snapshots, *s)
+			}
 		}
 	}
-	return lost
+	slices.Sort(names)
+	return snapshots, names
 }
 
 func sortObjects(list []Object) {

@@ -82,12 +82,21 @@ func (k *maintaining) unneeded(ctx context.Context, t *table.Table, some []Objec
 	for _, o := range some {
 		found[objectKey(o.Path)] = o
 	}
-	err := newReferences(k.s).of(ctx, t, func(location string) {
+	chain, err := k.formerMetadata(ctx, t, nil)
+	if err != nil {
+		return nil, err
+	}
+	lost, _ := k.lostRefs(append(chain, t.Metadata()))
+	needed := func(location string) {
 		for _, key := range objectKeys(location) {
 			delete(found, key)
 		}
-	})
-	if err != nil {
+	}
+	r := newReferences(k.s)
+	if err := r.of(ctx, t, needed); err != nil {
+		return nil, err
+	}
+	if err := r.snapshots(ctx, lost, true, needed); err != nil {
 		return nil, err
 	}
 	var out []Object

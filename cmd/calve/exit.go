@@ -25,7 +25,7 @@ type ending struct {
 var endings = []ending{ //nolint:gochecknoglobals // a table that nobody changes
 	{
 		wraps(lake.ErrUnknown), 12, "unknown", lake.Unknown,
-		"the window is old or new, never half: run the same command again, it is right in both cases",
+		"the table is old or new, never half: run the same command again, it is right in both cases",
 	},
 	{
 		wraps(lake.ErrSuperseded), 11, "superseded", lake.Superseded,
@@ -92,7 +92,7 @@ func (a *app) explain(ctx context.Context, err error) failure {
 		if errors.As(context.Cause(ctx), &by) && (e.kind == "unknown" || e.kind == "temporary" || e.code == 1) {
 			e = ending{
 				code: 128 + int(by.signal), kind: "interrupted", outcome: lake.Interrupted,
-				hint: "the window is old or new, never half: run again",
+				hint: "the table is old or new, never half: run again",
 			}
 			if !errors.Is(err, by) {
 				err = fmt.Errorf("%w: %w", by, err)
