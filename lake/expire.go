@@ -102,9 +102,10 @@ func (e *expiry) shows(t *table.Table, a *attempt) bool {
 		!slices.ContainsFunc(a.expires.refs, func(name string) bool { _, ok := refs[name]; return ok })
 }
 
-// moved reports whether a branch or tag is another one than was required.
+// moved reports whether the table, a branch or a tag is another one than was
+// required.
 func (e *expiry) moved(was, is *table.Table) bool {
-	return !maps.Equal(refsOf(was.Metadata()), refsOf(is.Metadata()))
+	return was.Metadata().TableUUID() != is.Metadata().TableUUID() || !maps.Equal(refsOf(was.Metadata()), refsOf(is.Metadata()))
 }
 
 // expired is false: an attempt reads no object.

@@ -167,6 +167,23 @@ func TestExpireDeletesWhatNobodyNeeds(t *testing.T) {
 	e.replace(day(3), event(3, day(3)+"T01:00:00Z", 3))
 }
 
+// TestExpireReadsCompressedMetadata: the log of such a table names compressed
+// files, and strays of it are told to be its own.
+func TestExpireReadsCompressedMetadata(t *testing.T) {
+	t.Parallel()
+	e := newEvents(t, "gzip")
+	e.load.Properties = map[string]string{"write.metadata.compression-codec": "gzip"}
+	days(e, 3)
+	stray := plant(t, e.table(), "metadata/00001-aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee.gz.metadata.json", readFile(t, e.table().MetadataLocation()), time.Hour)
+	r := e.maintained(everything(e.load.Table))
+	if !strings.HasSuffix(e.table().MetadataLocation(), ".gz.metadata.json") || r.Snapshots.Expired != 2 || r.Metadata.Files != 1 || exists(stray) {
+		t.Errorf("%s: receipt %+v", e.table().MetadataLocation(), r)
+	}
+	if left := unneeded(t, e.table()); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
 func TestExpireDefaults(t *testing.T) {
 	t.Parallel()
 	e := newEvents(t, "defaults")

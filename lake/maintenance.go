@@ -154,7 +154,7 @@ func (k *maintaining) remove(ctx context.Context, objects []Object, d *Deletions
 	deleted := int(files.Load())
 	d.Files, d.Bytes, d.Left = d.Files+deleted, d.Bytes+bytes.Load(), d.Left+len(objects)-deleted
 	if err := first.Load(); err != nil {
-		return fmt.Errorf("%d of %d objects could not be deleted; another run finds them again: %w: %w", len(objects)-deleted, len(objects), *err, ErrTemporary)
+		return fmt.Errorf("%d of %d objects could not be deleted; another run finds them again: %w", len(objects)-deleted, len(objects), *err)
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func (j *loading) tooLate() error {
 
 // findOrphans are the objects of a listing that are orphans of t, the table as
 // it was read after the listing.
-func (k *maintaining) findOrphans(ctx context.Context, t *table.Table, all []listed) ([]Object, error) {
+func (k *maintaining) findOrphans(ctx context.Context, t *table.Table, all []listed, r *references) ([]Object, error) {
 	loads := append(loadsOf(t.Metadata()), loadName(t.Identifier()[len(t.Identifier())-1]))
 	newest := k.storeTime(all)
 	var found []Object
@@ -70,11 +70,12 @@ func (k *maintaining) findOrphans(ctx context.Context, t *table.Table, all []lis
 			found = append(found, Object{o.path, o.bytes})
 		}
 	}
-	return k.unneeded(ctx, t, found)
+	return k.unneeded(ctx, t, found, r)
 }
 
-// unneeded are those of some objects that a table does not need.
-func (k *maintaining) unneeded(ctx context.Context, t *table.Table, some []Object) ([]Object, error) {
+// unneeded are those of some objects that a table does not need. Manifests that
+// r has read before are not read again: what they need was left out then.
+func (k *maintaining) unneeded(ctx context.Context, t *table.Table, some []Object, r *references) ([]Object, error) {
 	if len(some) == 0 {
 		return nil, nil
 	}
@@ -92,7 +93,6 @@ func (k *maintaining) unneeded(ctx context.Context, t *table.Table, some []Objec
 			delete(found, key)
 		}
 	}
-	r := newReferences(k.s)
 	if err := r.of(ctx, t, needed); err != nil {
 		return nil, err
 	}

@@ -10,6 +10,9 @@ import (
 // stale are objects that are found by listing.
 type stale struct {
 	orphans, metadata []Object
+	// read is what has been read of the table: the second look reads only what
+	// came since.
+	read *references
 }
 
 // findStale lists the table's folder, reads the table afterwards, and finds
@@ -55,7 +58,8 @@ func (k *maintaining) findStale(ctx context.Context) (s stale, err error) {
 		return s, fmt.Errorf("the table's folder holds the metadata of another table, %s, whose files cannot be told from orphans (was this table made where a renamed or dropped one had been?): remove the other table's files if it is gone: %w",
 			found.foreign, ErrRefused)
 	}
-	s.orphans, err = k.findOrphans(ctx, t, all)
+	s.read = newReferences(k.s)
+	s.orphans, err = k.findOrphans(ctx, t, all, s.read)
 	return s, err
 }
 
@@ -67,7 +71,7 @@ func (k *maintaining) stillStale(ctx context.Context, s stale) (stale, error) {
 		err = maintainable(t.Metadata())
 	}
 	if err == nil {
-		s.orphans, err = k.unneeded(ctx, t, s.orphans)
+		s.orphans, err = k.unneeded(ctx, t, s.orphans, s.read)
 	}
 	if err != nil {
 		return stale{}, err

@@ -89,3 +89,46 @@ func TestMaintenanceReadBack(t *testing.T) {
 		}
 	})
 }
+
+// One object has several names: a table whose location was written s3:// and is
+// s3a:// now, as Hadoop's tools have it, needs the files of both.
+func TestMaintenanceOfTwoSpellings(t *testing.T) {
+	t.Parallel()
+	cat := testenv.CatalogOn(t, testenv.MinIO(t))
+	load := lake.Load{Table: testenv.Ident("spelt"), TimeColumn: "event_time"}
+	model := &testenv.Model{}
+	check := testenv.Check(t, cat, load.Table, model.Strings)
+	for i, day := range []string{"2026-05-04", "2026-05-05", "2026-05-04", "2026-05-06"} {
+		row := testenv.NewEvent(int64(i), day+"T01:00:00Z", "eu", 1)
+		r, err := (&lake.Loader{Catalog: cat}).Load(t.Context(), load, testenv.Rows(t, testenv.EventArrow(), row.Row()), parse(t, day))
+		if err != nil {
+			t.Fatal(err)
+		}
+		check.Loaded(r)
+		model.Replace(parse(t, day), "", row)
+		if i == 1 {
+			location := "s3a" + strings.TrimPrefix(testenv.Load(t, cat, load.Table).Location(), "s3")
+			if _, _, err := cat.CommitTable(t.Context(), load.Table, nil, []table.Update{table.NewSetLocationUpdate(location)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	now := time.Duration(0)
+	l := &lake.Loader{Catalog: cat, Now: func() time.Time { return time.Now().Add(time.Second) }}
+	r, err := l.Maintain(t.Context(), lake.Maintenance{
+		Table: load.Table, Expire: &lake.Expiry{OlderThan: &now}, Orphans: true, Metadata: true, NoLoadRuns: true,
+	})
+	check.Expired()
+	if err != nil || r.Snapshots.Expired != 3 || r.Expired.Outside != 0 || r.Orphans.Files != 0 {
+		t.Errorf("receipt: %+v, %v", r, err)
+	}
+	data := 0
+	for _, key := range cat.S3.Objects("warehouse/test.db/spelt/") {
+		if strings.HasSuffix(key, ".parquet") {
+			data++
+		}
+	}
+	if data != 3 {
+		t.Errorf("%d data files are left, want 3", data)
+	}
+}
