@@ -31,10 +31,11 @@ type Object struct {
 	Bytes int64 `json:"bytes"`
 }
 
-// leftovers are the objects of expired snapshots, in the order in which they
-// are deleted.
+// leftovers are the objects that only expired snapshots lead to.
 type leftovers struct {
-	files, manifests, lists []Object
+	// inOrder are data, delete and statistics files, manifests, and manifest
+	// lists: the order in which they are deleted.
+	inOrder [3][]Object
 	// outside counts objects that are not in the table's own folders. They may
 	// be of another table and stay.
 	outside int
@@ -43,97 +44,114 @@ type leftovers struct {
 	lostRefs []string
 }
 
-func (u *leftovers) all() []Object { return slices.Concat(u.files, u.manifests, u.lists) }
+const (
+	leftFiles = iota
+	leftManifests
+	leftLists
+)
 
-// findLeftovers reads what snapshots that now has no more, and known or a
-// metadata file of now's log had, lead to. now is the table after the expiry;
+func (u *leftovers) all() []Object { return slices.Concat(u.inOrder[:]...) }
+
+// findLeftovers reads what snapshots lead to that now has no more, and before
+// or a metadata file of now's log had. now is the table after the expiry;
 // before is a table that is known to stand before it, or nil.
 func (k *maintaining) findLeftovers(ctx context.Context, now, before *table.Table) (*leftovers, error) {
-	u := &leftovers{}
 	chain, err := k.formerMetadata(ctx, now, before)
 	if err != nil {
 		return nil, err
 	}
 	chain = append(chain, now.Metadata())
 	lost, names := k.lostRefs(chain)
-	u.lostRefs = names
+	g := &gathering{own: places(now.Metadata()), found: map[string]gathered{}}
+	if err := k.gather(ctx, g, now, chain, lost); err != nil {
+		return nil, err
+	}
+	u := &leftovers{outside: g.outside, lostRefs: names}
+	if len(g.found) > 0 {
+		needs := newReferences(k.s)
+		if err := needs.of(ctx, now, g.leave); err != nil {
+			return nil, err
+		}
+		if err := needs.snapshots(ctx, lost, true, g.leave); err != nil {
+			return nil, err
+		}
+	}
+	for _, o := range g.found {
+		u.inOrder[o.kind] = append(u.inOrder[o.kind], o.Object)
+	}
+	for _, list := range u.inOrder {
+		sortObjects(list)
+	}
+	return u, nil
+}
+
+// gathering is what expired snapshots lead to, by the objects' keys.
+type gathering struct {
+	own     []string
+	found   map[string]gathered
+	outside int
+}
+
+type gathered struct {
+	Object
+
+	kind int
+}
+
+func (g *gathering) add(kind int, path string, bytes int64) {
+	key := objectKey(path)
+	if _, known := g.found[key]; known {
+		return
+	}
+	if !belowAny(key, g.own) {
+		g.outside++
+		return
+	}
+	g.found[key] = gathered{Object{path, bytes}, kind}
+}
+
+// leave lets go of an object that is needed.
+func (g *gathering) leave(location string) {
+	for _, key := range objectKeys(location) {
+		delete(g.found, key)
+	}
+}
+
+// gather collects what the snapshots that are gone from a chain of metadata
+// lead to. A manifest that the table still has pins all that it lists, and is
+// not read.
+func (k *maintaining) gather(ctx context.Context, g *gathering, now *table.Table, chain []table.Metadata, lost []table.Snapshot) error {
 	gone, statistics := expired(chain, lost)
 	r := newReferences(k.s)
 	lists, err := r.lists(ctx, gone)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	found := map[string]Object{}
-	own := places(now.Metadata())
-	note := func(path string, bytes int64) bool {
-		key := objectKey(path)
-		if _, ok := found[key]; ok {
-			return false
-		}
-		if !belowAny(key, own) {
-			u.outside++
-			return false
-		}
-		found[key] = Object{path, bytes}
-		return true
-	}
-	kinds := map[string]*[]Object{}
 	var manifests []iceberg.ManifestFile
 	for i, l := range lists {
 		if l.gone {
 			continue
 		}
 		for _, s := range statistics[gone[i].SnapshotID] {
-			if note(s.Path, s.Bytes) {
-				kinds[objectKey(s.Path)] = &u.files
-			}
+			g.add(leftFiles, s.Path, s.Bytes)
 		}
-		if note(gone[i].ManifestList, l.bytes) {
-			kinds[objectKey(gone[i].ManifestList)] = &u.lists
-		}
+		g.add(leftLists, gone[i].ManifestList, l.bytes)
 		for _, m := range l.manifests {
-			if note(m.FilePath(), m.Length()) {
-				kinds[objectKey(m.FilePath())] = &u.manifests
-			}
+			g.add(leftManifests, m.FilePath(), m.Length())
 		}
 		manifests = append(manifests, l.manifests...)
 	}
-	if len(found) == 0 {
-		return u, nil
+	if len(manifests) == 0 {
+		return nil
 	}
-	// A manifest that the table still has pins all that it lists.
-	manifests, err = k.withoutNeeded(ctx, r, now, manifests)
-	if err != nil {
-		return nil, err
+	if manifests, err = k.withoutNeeded(ctx, r, now, manifests); err != nil {
+		return err
 	}
-	done := func(m iceberg.ManifestFile) { delete(found, objectKey(m.FilePath())) }
-	err = r.entries(ctx, manifests, done, func(df iceberg.DataFile) {
-		if note(df.FilePath(), df.FileSizeBytes()) {
-			kinds[objectKey(df.FilePath())] = &u.files
-		}
+	// A manifest that is not there was deleted after all that it lists.
+	missing := func(m iceberg.ManifestFile) { g.leave(m.FilePath()) }
+	return r.entries(ctx, manifests, missing, func(df iceberg.DataFile) {
+		g.add(leftFiles, df.FilePath(), df.FileSizeBytes())
 	})
-	if err != nil {
-		return nil, err
-	}
-	needed := func(location string) {
-		for _, key := range objectKeys(location) {
-			delete(found, key)
-		}
-	}
-	needs := newReferences(k.s)
-	if err := needs.of(ctx, now, needed); err != nil {
-		return nil, err
-	}
-	if err := needs.snapshots(ctx, lost, true, needed); err != nil {
-		return nil, err
-	}
-	for key, o := range found {
-		*kinds[key] = append(*kinds[key], o)
-	}
-	for _, list := range []*[]Object{&u.files, &u.manifests, &u.lists} {
-		sortObjects(*list)
-	}
-	return u, nil
 }
 
 // withoutNeeded are the manifests that no snapshot of the table has.

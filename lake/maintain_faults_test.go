@@ -35,9 +35,9 @@ func TestMaintenanceEveryStepFails(t *testing.T) {
 				t.Parallel()
 				for at := 0; ; at++ {
 					e := newEvents(t, "step")
-					e.replace(day(1), event(1, day(1)+"T01:00:00Z", 1))
-					testenv.AppendRows(t, e.cat, e.load.Table, event(2, day(1)+"T02:00:00Z", 2).Row())
-					e.replace(day(1), event(3, day(1)+"T01:00:00Z", 3))
+					e.replace(mayDay(1), event(1, mayDay(1)+"T01:00:00Z", 1))
+					testenv.AppendRows(t, e.cat, e.load.Table, event(2, mayDay(1)+"T02:00:00Z", 2).Row())
+					e.replace(mayDay(1), event(3, mayDay(1)+"T01:00:00Z", 3))
 					plant(t, e.table(), "data/calve-step-00000000000000aa-1.parquet", "x", time.Hour)
 					plant(t, e.table(), "metadata/00001-aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee.metadata.json", readFile(t, e.table().MetadataLocation()), time.Hour)
 					fired := e.maintenanceFaultAt(at, fault, what(e.load.Table))
@@ -104,7 +104,7 @@ func hooked(cat lake.Catalog, first func()) lake.Catalog {
 
 func days(e *events, n int) {
 	for i := 1; i <= n; i++ {
-		e.replace(day(1), event(int64(i), day(1)+"T01:00:00Z", int64(i)))
+		e.replace(mayDay(1), event(int64(i), mayDay(1)+"T01:00:00Z", int64(i)))
 	}
 }
 
@@ -114,7 +114,7 @@ func TestExpireBesideALoad(t *testing.T) {
 	t.Parallel()
 	e := newEvents(t, "beside")
 	days(e, 3)
-	l := &lake.Loader{Now: later, Catalog: hooked(e.cat, func() { e.replace(day(2), event(9, day(2)+"T01:00:00Z", 9)) })}
+	l := &lake.Loader{Now: later, Catalog: hooked(e.cat, func() { e.replace(mayDay(2), event(9, mayDay(2)+"T01:00:00Z", 9)) })}
 	r, err := l.Maintain(t.Context(), expireAll(e.load.Table))
 	e.check.Expired()
 	if err != nil || r.Attempts != 2 || r.Snapshots != (lake.SnapshotCounts{Expired: 3, Kept: 1}) {
@@ -131,25 +131,25 @@ func TestLoadBesideAnExpiry(t *testing.T) {
 	t.Parallel()
 	e := newEvents(t, "beside")
 	days(e, 3)
-	src := source(t, event(9, day(2)+"T01:00:00Z", 9))
+	src := source(t, event(9, mayDay(2)+"T01:00:00Z", 9))
 	src.BeforeRead = func() { e.maintained(expireAll(e.load.Table)) }
-	if _, err := e.run(day(2), src); err != nil {
+	if _, err := e.run(mayDay(2), src); err != nil {
 		t.Fatal(err)
 	}
-	e.model.Append(event(9, day(2)+"T01:00:00Z", 9))
-	src = source(t, event(10, day(4)+"T01:00:00Z", 9))
+	e.model.Append(event(9, mayDay(2)+"T01:00:00Z", 9))
+	src = source(t, event(10, mayDay(4)+"T01:00:00Z", 9))
 	src.BeforeRead = func() {
-		e.replace(day(3), event(11, day(3)+"T01:00:00Z", 9))
-		e.replace(day(3), event(11, day(3)+"T01:00:00Z", 10))
+		e.replace(mayDay(3), event(11, mayDay(3)+"T01:00:00Z", 9))
+		e.replace(mayDay(3), event(11, mayDay(3)+"T01:00:00Z", 10))
 		e.maintained(expireAll(e.load.Table))
 	}
-	_, err := e.run(day(4), src)
+	_, err := e.run(mayDay(4), src)
 	want(t, err, lake.ErrTemporary)
 	src.BeforeRead = nil
-	if _, err := e.run(day(4), src); err != nil {
+	if _, err := e.run(mayDay(4), src); err != nil {
 		t.Fatal(err)
 	}
-	e.model.Append(event(10, day(4)+"T01:00:00Z", 9))
+	e.model.Append(event(10, mayDay(4)+"T01:00:00Z", 9))
 }
 
 // TestHeadExpiresUnderALoad: between a load's reading of the head and of its
@@ -160,16 +160,16 @@ func TestHeadExpiresUnderALoad(t *testing.T) {
 	days(e, 2)
 	l := &lake.Loader{Catalog: loadHook{e.cat, func(n int) {
 		if n == 2 { // the first is the plan's
-			e.replace(day(3), event(3, day(3)+"T01:00:00Z", 3))
+			e.replace(mayDay(3), event(3, mayDay(3)+"T01:00:00Z", 3))
 			e.maintained(expireAll(e.load.Table))
 		}
 	}, &atomic.Int32{}}}
-	r, err := l.Load(t.Context(), e.load, source(t, event(9, day(2)+"T01:00:00Z", 9)), window(t, day(2)))
+	r, err := l.Load(t.Context(), e.load, source(t, event(9, mayDay(2)+"T01:00:00Z", 9)), window(t, mayDay(2)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	e.check.Loaded(r)
-	e.model.Append(event(9, day(2)+"T01:00:00Z", 9))
+	e.model.Append(event(9, mayDay(2)+"T01:00:00Z", 9))
 	if r.Attempts != 2 {
 		t.Errorf("attempts = %d, want 2", r.Attempts)
 	}
@@ -241,7 +241,7 @@ func TestExpireLosesATagOnAServer(t *testing.T) {
 	if err != nil || !slices.Equal(r.LostRefs, []string{"v1"}) {
 		t.Errorf("receipt: %+v, %v", r, err)
 	}
-	e.replace(day(2), event(9, day(2)+"T01:00:00Z", 9))
+	e.replace(mayDay(2), event(9, mayDay(2)+"T01:00:00Z", 9))
 	e.maintained(everything(e.load.Table))
 	_, batches, err := tagged.Scan(table.WithSnapshotID(first)).ToArrowRecords(t.Context())
 	if err != nil {
@@ -287,11 +287,11 @@ func TestExpireOutcomeUnknown(t *testing.T) {
 func TestExpireDoesNotDeleteOutside(t *testing.T) {
 	t.Parallel()
 	e := newEvents(t, "outside")
-	e.replace(day(1), event(1, day(1)+"T01:00:00Z", 1))
+	e.replace(mayDay(1), event(1, mayDay(1)+"T01:00:00Z", 1))
 	e.update(table.NewSetPropertiesUpdate(map[string]string{"write.data.path": e.table().Location() + "2/data"}))
-	e.replace(day(2), event(2, day(2)+"T01:00:00Z", 1))
+	e.replace(mayDay(2), event(2, mayDay(2)+"T01:00:00Z", 1))
 	e.update(table.NewRemovePropertiesUpdate([]string{"write.data.path"}))
-	e.replace(day(2), event(2, day(2)+"T01:00:00Z", 2))
+	e.replace(mayDay(2), event(2, mayDay(2)+"T01:00:00Z", 2))
 	r := e.maintained(expireAll(e.load.Table))
 	if r.Expired.Outside != 1 {
 		t.Errorf("receipt: %+v", r)
@@ -355,19 +355,19 @@ func TestDamagedTable(t *testing.T) {
 func TestMaintenanceBesideLoads(t *testing.T) {
 	t.Parallel()
 	e := newEvents(t, "together")
-	e.replace(day(20), event(20, day(20)+"T01:00:00Z", 1))
+	e.replace(mayDay(20), event(20, mayDay(20)+"T01:00:00Z", 1))
 	ctx := t.Context()
 	var loads, upkeep sync.WaitGroup
 	done := make(chan struct{})
 	for n := range 4 {
 		loads.Go(func() {
 			for i := range 6 {
-				row := event(int64(n), day(n+1)+"T01:00:00Z", int64(i))
+				row := event(int64(n), mayDay(n+1)+"T01:00:00Z", int64(i))
 				for {
-					r, err := (&lake.Loader{Catalog: e.cat}).Load(ctx, e.load, source(t, row), window(t, day(n+1)))
+					r, err := (&lake.Loader{Catalog: e.cat}).Load(ctx, e.load, source(t, row), window(t, mayDay(n+1)))
 					if err == nil {
 						e.check.Loaded(r)
-						e.model.Replace(window(t, day(n+1)), "", row)
+						e.model.Replace(window(t, mayDay(n+1)), "", row)
 						break
 					}
 					if !errors.Is(err, lake.ErrTemporary) {

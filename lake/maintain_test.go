@@ -128,18 +128,18 @@ func exists(path string) bool {
 	return err == nil
 }
 
-func day(n int) string { return fmt.Sprintf("2026-05-%02d", n) }
+func mayDay(n int) string { return fmt.Sprintf("2026-05-%02d", n) }
 
 func TestExpireDeletesWhatNobodyNeeds(t *testing.T) {
 	t.Parallel()
 	e := newEvents(t, "expire")
 	for n := 1; n <= 3; n++ {
-		e.replace(day(n), event(int64(n), day(n)+"T01:00:00Z", 1))
+		e.replace(mayDay(n), event(int64(n), mayDay(n)+"T01:00:00Z", 1))
 	}
-	e.replace(day(1), event(1, day(1)+"T01:00:00Z", 2))
-	e.replace(day(2)+"T01", event(9, day(2)+"T01:30:00Z", 2))
-	testenv.AppendRows(t, e.cat, e.load.Table, event(20, day(2)+"T05:00:00Z", 2).Row())
-	e.model.Append(event(20, day(2)+"T05:00:00Z", 2))
+	e.replace(mayDay(1), event(1, mayDay(1)+"T01:00:00Z", 2))
+	e.replace(mayDay(2)+"T01", event(9, mayDay(2)+"T01:30:00Z", 2))
+	testenv.AppendRows(t, e.cat, e.load.Table, event(20, mayDay(2)+"T05:00:00Z", 2).Row())
+	e.model.Append(event(20, mayDay(2)+"T05:00:00Z", 2))
 	before := len(filesOf(t, e.table()))
 	plan, err := (&lake.Loader{Catalog: e.cat, Now: later}).PlanMaintenance(t.Context(), expireAll(e.load.Table))
 	if err != nil {
@@ -164,7 +164,7 @@ func TestExpireDeletesWhatNobodyNeeds(t *testing.T) {
 	if again := e.maintained(expireAll(e.load.Table)); again.Outcome != lake.Unchanged || again.Expired.Files != 0 {
 		t.Errorf("once more: %+v", again)
 	}
-	e.replace(day(3), event(3, day(3)+"T01:00:00Z", 3))
+	e.replace(mayDay(3), event(3, mayDay(3)+"T01:00:00Z", 3))
 }
 
 // TestExpireReadsCompressedMetadata: the log of such a table names compressed
@@ -188,7 +188,7 @@ func TestExpireDefaults(t *testing.T) {
 	t.Parallel()
 	e := newEvents(t, "defaults")
 	for n := 1; n <= 4; n++ {
-		e.replace(day(n), event(int64(n), day(n)+"T01:00:00Z", 1))
+		e.replace(mayDay(n), event(int64(n), mayDay(n)+"T01:00:00Z", 1))
 	}
 	if r := e.maintained(lake.Maintenance{Table: e.load.Table, Expire: &lake.Expiry{}}); r.Outcome != lake.Unchanged {
 		t.Errorf("snapshots of today: %+v", r)
@@ -230,7 +230,7 @@ func TestExpireKeepsWhatRefsNeed(t *testing.T) {
 	e := newEvents(t, "refs")
 	var ids []int64
 	for n := 1; n <= 6; n++ {
-		e.replace(day(1), event(int64(n), day(1)+"T01:00:00Z", 1))
+		e.replace(mayDay(1), event(int64(n), mayDay(1)+"T01:00:00Z", 1))
 		ids = append(ids, e.table().CurrentSnapshot().SnapshotID)
 	}
 	e.update(
@@ -266,7 +266,7 @@ func TestExpireKeepsStates(t *testing.T) {
 	run := func(name, region string, days ...int) {
 		e.load.Name, e.load.Scope = name, map[string]string{"region": region}
 		for _, n := range days {
-			e.replace(day(n), testenv.NewEvent(int64(n), day(n)+"T01:00:00Z", region, 1))
+			e.replace(mayDay(n), testenv.NewEvent(int64(n), mayDay(n)+"T01:00:00Z", region, 1))
 		}
 	}
 	run("a", "eu", 1, 2)
@@ -282,7 +282,7 @@ func TestExpireKeepsStates(t *testing.T) {
 	watermark := func(want string) {
 		t.Helper()
 		e.load.OnEmpty = lake.ClearEmpty
-		if r := e.replace(day(20)); r.Watermark == nil || *r.Watermark != want {
+		if r := e.replace(mayDay(20)); r.Watermark == nil || *r.Watermark != want {
 			t.Errorf("%s: watermark = %v, want %s", e.load.Name, r.Watermark, want)
 		}
 	}
@@ -305,19 +305,19 @@ func TestExpireAfterARollback(t *testing.T) {
 	t.Parallel()
 	e := newEvents(t, "rollback")
 	e.load.Name, e.load.Scope = "a", map[string]string{"region": "eu"}
-	e.replace(day(1), event(1, day(1)+"T01:00:00Z", 1))
+	e.replace(mayDay(1), event(1, mayDay(1)+"T01:00:00Z", 1))
 	first := e.table().CurrentSnapshot().SnapshotID
-	e.replace(day(2), event(2, day(2)+"T01:00:00Z", 1))
+	e.replace(mayDay(2), event(2, mayDay(2)+"T01:00:00Z", 1))
 	e.update(table.NewSetSnapshotRefUpdate("main", first, table.BranchRef, 0, 0, 0))
 	e.model.Delete(func(x testenv.Event) bool { return x.ID == 2 })
 	a := e.load
 	e.load.Name, e.load.Scope = "b", map[string]string{"region": "us"}
-	e.replace(day(9), testenv.NewEvent(9, day(9)+"T01:00:00Z", "us", 1))
+	e.replace(mayDay(9), testenv.NewEvent(9, mayDay(9)+"T01:00:00Z", "us", 1))
 	if r := e.maintained(expireAll(e.load.Table)); r.Snapshots.Expired != 2 {
 		t.Errorf("receipt: %+v", r)
 	}
 	e.load = a
-	e.replace(day(3), event(3, day(3)+"T01:00:00Z", 1))
+	e.replace(mayDay(3), event(3, mayDay(3)+"T01:00:00Z", 1))
 	if got := e.table().Properties()["calve.load.a.coverage"]; got != "2026-05-01/2026-05-02,2026-05-03/2026-05-04" {
 		t.Errorf("coverage = %s: the day that was rolled back is claimed", got)
 	}
@@ -329,14 +329,14 @@ func TestExpireRefusesToHideAState(t *testing.T) {
 	t.Parallel()
 	e := newEvents(t, "hide")
 	e.load.Name, e.load.Scope = "b", map[string]string{"region": "us"}
-	e.replace(day(9), testenv.NewEvent(9, day(9)+"T01:00:00Z", "us", 1))
+	e.replace(mayDay(9), testenv.NewEvent(9, mayDay(9)+"T01:00:00Z", "us", 1))
 	b, first := e.load, e.table().CurrentSnapshot().SnapshotID
 	e.load.Name, e.load.Scope = "a", map[string]string{"region": "eu"}
-	e.replace(day(2), event(2, day(2)+"T01:00:00Z", 1))
+	e.replace(mayDay(2), event(2, mayDay(2)+"T01:00:00Z", 1))
 	e.update(table.NewSetSnapshotRefUpdate("main", first, table.BranchRef, 0, 0, 0))
 	e.model.Delete(func(x testenv.Event) bool { return x.ID == 2 })
 	e.load = b
-	e.replace(day(10), testenv.NewEvent(10, day(10)+"T01:00:00Z", "us", 1))
+	e.replace(mayDay(10), testenv.NewEvent(10, mayDay(10)+"T01:00:00Z", "us", 1))
 	before := filesOf(t, e.table())
 	_, err := e.maintain(expireAll(e.load.Table))
 	want(t, err, lake.ErrRefused)
@@ -352,21 +352,21 @@ func TestExpireRefusesToHideAState(t *testing.T) {
 func TestExpireKeepsTheStateOfABranch(t *testing.T) {
 	t.Parallel()
 	e := withoutModel(t, testenv.Catalog(t), "branch")
-	e.replace(day(1), event(1, day(1)+"T01:00:00Z", 1))
+	e.replace(mayDay(1), event(1, mayDay(1)+"T01:00:00Z", 1))
 	e.update(table.NewSetSnapshotRefUpdate("dev", e.table().CurrentSnapshot().SnapshotID, table.BranchRef, 0, 0, 0))
 	main := e.load
 	e.load.Branch = "dev"
-	e.replace(day(2), event(2, day(2)+"T01:00:00Z", 1))
+	e.replace(mayDay(2), event(2, mayDay(2)+"T01:00:00Z", 1))
 	e.load.Name = "other"
 	e.load.Scope = map[string]string{"region": "us"}
-	e.replace(day(3), testenv.NewEvent(3, day(3)+"T01:00:00Z", "us", 1))
+	e.replace(mayDay(3), testenv.NewEvent(3, mayDay(3)+"T01:00:00Z", "us", 1))
 	e.load = main
-	e.replace(day(4), event(4, day(4)+"T01:00:00Z", 1))
-	e.replace(day(5), event(5, day(5)+"T01:00:00Z", 1))
+	e.replace(mayDay(4), event(4, mayDay(4)+"T01:00:00Z", 1))
+	e.replace(mayDay(5), event(5, mayDay(5)+"T01:00:00Z", 1))
 	e.maintained(expireAll(e.load.Table))
 	readable(t, e.table())
 	e.load.Branch = "dev"
-	e.replace(day(7), event(7, day(7)+"T01:00:00Z", 1))
+	e.replace(mayDay(7), event(7, mayDay(7)+"T01:00:00Z", 1))
 	if got := e.table().SnapshotByName("dev").Summary.Properties["calve.coverage"]; got != "2026-05-01/2026-05-03,2026-05-07/2026-05-08" {
 		t.Errorf("coverage on dev = %s", got)
 	}
@@ -375,8 +375,8 @@ func TestExpireKeepsTheStateOfABranch(t *testing.T) {
 func TestMaintenanceRefuses(t *testing.T) {
 	t.Parallel()
 	e := newEvents(t, "refuses")
-	e.replace(day(1), event(1, day(1)+"T01:00:00Z", 1))
-	e.replace(day(1), event(1, day(1)+"T01:00:00Z", 2))
+	e.replace(mayDay(1), event(1, mayDay(1)+"T01:00:00Z", 1))
+	e.replace(mayDay(1), event(1, mayDay(1)+"T01:00:00Z", 2))
 	before := filesOf(t, e.table())
 	for name, tc := range map[string]struct {
 		props map[string]string
@@ -416,7 +416,7 @@ func TestMaintenanceRefuses(t *testing.T) {
 func TestOrphans(t *testing.T) {
 	t.Parallel()
 	e := newEvents(t, "orphans")
-	e.replace(day(1), event(1, day(1)+"T01:00:00Z", 1))
+	e.replace(mayDay(1), event(1, mayDay(1)+"T01:00:00Z", 1))
 	now := e.table()
 	const old = 8 * 24 * time.Hour
 	gone := []string{
@@ -469,7 +469,7 @@ func TestOrphans(t *testing.T) {
 func TestOrphansOfAnIdleTable(t *testing.T) {
 	t.Parallel()
 	e := newEvents(t, "idle")
-	e.replace(day(1), event(1, day(1)+"T01:00:00Z", 1))
+	e.replace(mayDay(1), event(1, mayDay(1)+"T01:00:00Z", 1))
 	orphan := plant(t, e.table(), "data/calve-idle-00000000000000aa-1.parquet", "x", 365*24*time.Hour)
 	for _, f := range filesOf(t, e.table()) {
 		at := time.Now().Add(-365 * 24 * time.Hour)
@@ -486,7 +486,7 @@ func TestOrphansOfAnIdleTable(t *testing.T) {
 func TestOrphansOfALoadUnderWay(t *testing.T) {
 	t.Parallel()
 	e := newEvents(t, "underway")
-	e.replace(day(1), event(1, day(1)+"T01:00:00Z", 1))
+	e.replace(mayDay(1), event(1, mayDay(1)+"T01:00:00Z", 1))
 	staged := 0
 	l := &lake.Loader{Catalog: e.cat, Trace: &lake.Trace{Attempt: func(int, error) {
 		staged++
@@ -496,12 +496,12 @@ func TestOrphansOfALoadUnderWay(t *testing.T) {
 			t.Errorf("Maintain: %v", err)
 		}
 	}}}
-	r, err := l.Load(t.Context(), e.load, source(t, event(2, day(2)+"T01:00:00Z", 1)), window(t, day(2)))
+	r, err := l.Load(t.Context(), e.load, source(t, event(2, mayDay(2)+"T01:00:00Z", 1)), window(t, mayDay(2)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	e.check.Loaded(r)
-	e.model.Append(event(2, day(2)+"T01:00:00Z", 1))
+	e.model.Append(event(2, mayDay(2)+"T01:00:00Z", 1))
 	if staged == 0 {
 		t.Error("no maintenance ran")
 	}
@@ -512,13 +512,13 @@ func TestOrphansOfALoadUnderWay(t *testing.T) {
 func TestSlowLoad(t *testing.T) {
 	t.Parallel()
 	e := newEvents(t, "slow")
-	e.replace(day(1), event(1, day(1)+"T01:00:00Z", 1))
+	e.replace(mayDay(1), event(1, mayDay(1)+"T01:00:00Z", 1))
 	passed := time.Duration(0)
-	src := source(t, event(2, day(2)+"T01:00:00Z", 1))
+	src := source(t, event(2, mayDay(2)+"T01:00:00Z", 1))
 	src.BeforeRead = func() { passed = lake.LongestLoad + time.Hour }
 	l := &lake.Loader{Catalog: e.cat, Now: func() time.Time { return time.Now().Add(passed) }}
 	before := len(filesOf(t, e.table()))
-	_, err := l.Load(t.Context(), e.load, src, window(t, day(2)))
+	_, err := l.Load(t.Context(), e.load, src, window(t, mayDay(2)))
 	want(t, err, lake.ErrTemporary)
 	if after := len(filesOf(t, e.table())); after != before {
 		t.Errorf("%d files, %d before: what was staged is still there", after, before)
@@ -533,7 +533,7 @@ func TestSlowLoad(t *testing.T) {
 func TestFolderOfTwoTables(t *testing.T) {
 	t.Parallel()
 	e := newEvents(t, "shared")
-	e.replace(day(1), event(1, day(1)+"T01:00:00Z", 1))
+	e.replace(mayDay(1), event(1, mayDay(1)+"T01:00:00Z", 1))
 	other := strings.ReplaceAll(readFile(t, e.table().MetadataLocation()), e.table().Metadata().TableUUID().String(), "11111111-2222-4333-8444-555555555555")
 	foreign := plant(t, e.table(), "metadata/00007-aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee.metadata.json", other, 30*24*time.Hour)
 	theirs := plant(t, e.table(), "data/calve-shared-00000000000000aa-1.parquet", "theirs", 30*24*time.Hour)
@@ -566,8 +566,8 @@ func readFile(tb testing.TB, location string) string {
 func TestOldMetadataFiles(t *testing.T) {
 	t.Parallel()
 	e := newEvents(t, "metadata")
-	e.replace(day(1), event(1, day(1)+"T01:00:00Z", 1))
-	e.replace(day(2), event(2, day(2)+"T01:00:00Z", 1))
+	e.replace(mayDay(1), event(1, mayDay(1)+"T01:00:00Z", 1))
+	e.replace(mayDay(2), event(2, mayDay(2)+"T01:00:00Z", 1))
 	mine := readFile(t, e.table().MetadataLocation())
 	const old = 30 * 24 * time.Hour
 	gone := plant(t, e.table(), "metadata/00001-aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee.metadata.json", mine, old)

@@ -120,7 +120,7 @@ func (k *maintaining) expire(ctx context.Context, r *MaintenanceReceipt) error {
 		return err
 	}
 	r.Expired.Outside, r.LostRefs = u.outside, append(r.LostRefs, u.lostRefs...)
-	for _, part := range [][]Object{u.files, u.manifests, u.lists} {
+	for _, part := range u.inOrder {
 		if err := k.remove(ctx, part, &r.Expired); err != nil {
 			return err
 		}

@@ -39,7 +39,7 @@ type retention struct {
 	refs []string
 }
 
-// limits are the ages in milliseconds and the number that hold for a ref.
+// retentionLimits are what holds for a ref: ages in milliseconds, and a number.
 type retentionLimits struct {
 	snapshotAge, refAge int64
 	keep                int
@@ -57,7 +57,7 @@ const (
 // to be published.
 func (e Expiry) retain(meta table.Metadata, now time.Time) (retention, error) {
 	r := retention{keep: map[int64]bool{}}
-	table0, err := e.limits(meta.Properties())
+	overall, err := e.limits(meta.Properties())
 	if err != nil {
 		return r, err
 	}
@@ -67,7 +67,7 @@ func (e Expiry) retain(meta table.Metadata, now time.Time) (retention, error) {
 		if tip == nil {
 			return r, fmt.Errorf("%s %q is of snapshot %d, which the table does not have: %w", ref.SnapshotRefType, name, ref.SnapshotID, ErrRefused)
 		}
-		limits := table0.of(ref)
+		limits := overall.of(ref)
 		if name != table.MainBranch && age(tip, now) > limits.refAge {
 			r.refs = append(r.refs, name)
 			continue
@@ -89,7 +89,7 @@ func (e Expiry) retain(meta table.Metadata, now time.Time) (retention, error) {
 		}
 	}
 	for _, s := range meta.Snapshots() {
-		if !led[s.SnapshotID] && age(&s, now) <= table0.snapshotAge {
+		if !led[s.SnapshotID] && age(&s, now) <= overall.snapshotAge {
 			r.keep[s.SnapshotID] = true
 		}
 	}
