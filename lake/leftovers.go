@@ -2,12 +2,8 @@ package lake
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
@@ -56,14 +52,13 @@ func (u *leftovers) all() []Object { return slices.Concat(u.inOrder[:]...) }
 // or a metadata file of now's log had. now is the table after the expiry;
 // before is a table that is known to stand before it, or nil.
 func (k *maintaining) findLeftovers(ctx context.Context, now, before *table.Table) (*leftovers, error) {
-	chain, err := k.formerMetadata(ctx, now, before)
+	past, err := k.readPast(ctx, now, before)
 	if err != nil {
 		return nil, err
 	}
-	chain = append(chain, now.Metadata())
-	lost, names := k.lostRefs(chain)
+	lost, names := past.lostRefs()
 	g := &gathering{own: places(now.Metadata()), found: map[string]gathered{}}
-	if err := k.gather(ctx, g, now, chain, lost); err != nil {
+	if err := k.gather(ctx, g, now, past, lost); err != nil {
 		return nil, err
 	}
 	u := &leftovers{outside: g.outside, lostRefs: names}
@@ -117,11 +112,10 @@ func (g *gathering) leave(location string) {
 	}
 }
 
-// gather collects what the snapshots that are gone from a chain of metadata
-// lead to. A manifest that the table still has pins all that it lists, and is
-// not read.
-func (k *maintaining) gather(ctx context.Context, g *gathering, now *table.Table, chain []table.Metadata, lost []table.Snapshot) error {
-	gone, statistics := expired(chain, lost)
+// gather collects what the snapshots that are gone lead to, but for lost ones. A
+// manifest that the table still has pins all that it lists, and is not read.
+func (k *maintaining) gather(ctx context.Context, g *gathering, now *table.Table, past *past, lost []table.Snapshot) error {
+	gone := past.goneBut(lost)
 	r := newReferences(k.s)
 	lists, err := r.lists(ctx, gone)
 	if err != nil {
@@ -132,7 +126,7 @@ func (k *maintaining) gather(ctx context.Context, g *gathering, now *table.Table
 		if l.gone {
 			continue
 		}
-		for _, s := range statistics[gone[i].SnapshotID] {
+		for _, s := range past.statistics[gone[i].SnapshotID] {
 			g.add(leftFiles, s.Path, s.Bytes)
 		}
 		g.add(leftLists, gone[i].ManifestList, l.bytes)
@@ -167,94 +161,6 @@ func (k *maintaining) withoutNeeded(ctx context.Context, r *references, now *tab
 		}
 	}
 	return slices.DeleteFunc(manifests, func(m iceberg.ManifestFile) bool { return needed[objectKey(m.FilePath())] }), nil
-}
-
-// formerMetadata reads the metadata files of a table's log, oldest first. One
-// that is not there any more, or is of another table, is left out.
-func (k *maintaining) formerMetadata(ctx context.Context, now, before *table.Table) ([]table.Metadata, error) {
-	log := slices.Collect(now.Metadata().PreviousFiles())
-	read := make([]table.Metadata, len(log))
-	known := before == nil || before.MetadataLocation() == now.MetadataLocation()
-	for i, entry := range log {
-		if before != nil && objectKey(entry.MetadataFile) == objectKey(before.MetadataLocation()) {
-			read[i], known = before.Metadata(), true
-		}
-	}
-	err := inParallel(ctx, len(log), manifestReaders, func(i int) (err error) {
-		if read[i] == nil {
-			read[i], err = k.readMetadata(log[i].MetadataFile)
-		}
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	if !known {
-		read = append([]table.Metadata{before.Metadata()}, read...)
-	}
-	return slices.DeleteFunc(read, func(m table.Metadata) bool {
-		return m == nil || m.TableUUID() != now.Metadata().TableUUID()
-	}), nil
-}
-
-func (k *maintaining) readMetadata(location string) (table.Metadata, error) {
-	t, err := table.NewFromLocation(k.s.ctx, k.Table, location, k.s.itself, nil)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", location, err)
-	}
-	return t.Metadata(), nil
-}
-
-// expired are the snapshots of a chain of metadata, oldest first, that its last
-// one lacks and that were not lost, with their statistics files.
-func expired(chain []table.Metadata, lost []table.Snapshot) (gone []table.Snapshot, statistics map[int64][]Object) {
-	now := chain[len(chain)-1]
-	done := map[int64]bool{}
-	for _, s := range lost {
-		done[s.SnapshotID] = true
-	}
-	statistics = map[int64][]Object{}
-	for _, meta := range chain {
-		for s := range meta.Statistics() {
-			statistics[s.SnapshotID] = append(statistics[s.SnapshotID], Object{s.StatisticsPath, s.FileSizeInBytes})
-		}
-		for s := range meta.PartitionStatistics() {
-			statistics[s.SnapshotID] = append(statistics[s.SnapshotID], Object{s.StatisticsPath, s.FileSizeInBytes})
-		}
-		for _, s := range meta.Snapshots() {
-			if !done[s.SnapshotID] && now.SnapshotByID(s.SnapshotID) == nil {
-				done[s.SnapshotID] = true
-				gone = append(gone, s)
-			}
-		}
-	}
-	return gone, statistics
-}
-
-// lostRefs are the branches and tags that went in the very step of a chain in
-// which their snapshots went, though their age did not ask for that: they were
-// made while an expiry was on its way, and lost by it. What they need stays.
-func (k *maintaining) lostRefs(chain []table.Metadata) (snapshots []table.Snapshot, names []string) {
-	for i, was := range chain[:len(chain)-1] {
-		is := chain[i+1]
-		refs := refsOf(is)
-		byAge, err := k.rule().retain(was, time.UnixMilli(is.LastUpdatedMillis()))
-		for name, id := range refsOf(was) {
-			_, there := refs[name]
-			if there || is.SnapshotByID(id) != nil || (err == nil && slices.Contains(byAge.refs, name)) {
-				continue
-			}
-			names = append(names, name)
-			if s := was.SnapshotByID(id); s != nil {
-				snapshots = append(snapshots, *s)
-			}
-		}
-	}
-	slices.Sort(names)
-	return snapshots, names
 }
 
 func sortObjects(list []Object) {

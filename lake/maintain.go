@@ -2,7 +2,9 @@ package lake
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -88,6 +90,8 @@ type maintaining struct {
 	Maintenance
 
 	s *store
+	// seen is the metadata file of the table when it was last read.
+	seen string
 }
 
 // PlanMaintenance works out what [Loader.Maintain] would do. It reads metadata
@@ -95,7 +99,7 @@ type maintaining struct {
 func (l *Loader) PlanMaintenance(ctx context.Context, m Maintenance) (*MaintenancePlan, error) {
 	k := &maintaining{Loader: l.withDefaults(), Maintenance: m.withDefaults()}
 	p, err := k.plan(ctx)
-	return p, k.failed(err)
+	return p, k.failed(k.missing(ctx, err))
 }
 
 func (k *maintaining) plan(ctx context.Context) (*MaintenancePlan, error) {
@@ -149,15 +153,35 @@ func (k *maintaining) planExpiry(ctx context.Context, t *table.Table, p *Mainten
 // open reads the table and its store, and refuses tables whose files are not
 // calve's to delete.
 func (k *maintaining) open(ctx context.Context) (*table.Table, error) {
-	t, err := k.loadTable(ctx, k.Table)
+	t, err := k.look(ctx)
 	if err != nil {
-		return nil, err
-	}
-	if err := maintainable(t.Metadata()); err != nil {
 		return nil, err
 	}
 	k.s, err = openStore(ctx, t, k.Timeout)
 	return t, err
+}
+
+// look reads the table as it is now.
+func (k *maintaining) look(ctx context.Context) (*table.Table, error) {
+	t, err := k.loadTable(ctx, k.Table)
+	if err != nil {
+		return nil, err
+	}
+	k.seen = t.MetadataLocation()
+	return t, maintainable(t.Metadata())
+}
+
+// missing says what it means that an object was not there which a snapshot
+// needs: that another program expired the snapshot meanwhile, or that the table
+// is damaged.
+func (k *maintaining) missing(ctx context.Context, err error) error {
+	if k.seen == "" || !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if t, e := k.loadTable(ctx, k.Table); e != nil || t.MetadataLocation() != k.seen {
+		return fmt.Errorf("the table changed meanwhile: %w: %w", err, ErrTemporary)
+	}
+	return fmt.Errorf("the table is damaged, so nothing of it is deleted: %w: %w", err, ErrRefused)
 }
 
 // maintainable refuses tables whose files others may need that cannot be seen

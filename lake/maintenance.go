@@ -61,7 +61,7 @@ func (l *Loader) Maintain(ctx context.Context, m Maintenance) (MaintenanceReceip
 	began := time.Now()
 	k := &maintaining{Loader: l.withDefaults(), Maintenance: m.withDefaults()}
 	r := MaintenanceReceipt{Table: k.TableName(), Refs: []string{}, LostRefs: []string{}}
-	err := k.run(ctx, &r)
+	err := k.missing(ctx, k.run(ctx, &r))
 	r.Seconds = time.Since(began).Seconds()
 	r.Outcome = outcomeOf(err)
 	if err == nil && r.Snapshots.Expired+len(r.Refs)+r.Expired.Files+r.Orphans.Files+r.Metadata.Files == 0 {

@@ -83,11 +83,11 @@ func (k *maintaining) unneeded(ctx context.Context, t *table.Table, some []Objec
 	for _, o := range some {
 		found[objectKey(o.Path)] = o
 	}
-	chain, err := k.formerMetadata(ctx, t, nil)
+	past, err := k.readPast(ctx, t, nil)
 	if err != nil {
 		return nil, err
 	}
-	lost, _ := k.lostRefs(append(chain, t.Metadata()))
+	lost, _ := past.lostRefs()
 	needed := func(location string) {
 		for _, key := range objectKeys(location) {
 			delete(found, key)

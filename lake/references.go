@@ -134,8 +134,7 @@ func (r *references) snapshots(ctx context.Context, snapshots []table.Snapshot, 
 	var manifests []iceberg.ManifestFile
 	for i, l := range lists {
 		if l.gone && !gone {
-			return fmt.Errorf("the manifest list of snapshot %d, %s, is missing: the table is damaged, and nothing of it is deleted: %w",
-				snapshots[i].SnapshotID, snapshots[i].ManifestList, ErrRefused)
+			return fmt.Errorf("manifest list %s of snapshot %d: %w", snapshots[i].ManifestList, snapshots[i].SnapshotID, fs.ErrNotExist)
 		}
 		visit(snapshots[i].ManifestList)
 		for _, m := range l.manifests {

@@ -21,7 +21,7 @@ func (k *maintaining) findStale(ctx context.Context) (s stale, err error) {
 	if !k.Orphans && !k.Metadata {
 		return s, nil
 	}
-	before, err := k.loadTable(ctx, k.Table)
+	before, err := k.look(ctx)
 	if err != nil {
 		return s, err
 	}
@@ -29,15 +29,12 @@ func (k *maintaining) findStale(ctx context.Context) (s stale, err error) {
 	if err != nil {
 		return s, err
 	}
-	t, err := k.loadTable(ctx, k.Table)
+	t, err := k.look(ctx)
 	if err != nil {
 		return s, err
 	}
 	if t.Location() != before.Location() {
 		return s, fmt.Errorf("the table moved from %s to %s meanwhile: %w", before.Location(), t.Location(), ErrTemporary)
-	}
-	if err := maintainable(t.Metadata()); err != nil {
-		return s, err
 	}
 	found, err := k.findMetadata(ctx, t, all)
 	if err != nil {
@@ -66,10 +63,7 @@ func (k *maintaining) findStale(ctx context.Context) (s stale, err error) {
 // stillStale is what of it no commit since then needs: the table is read once
 // more before anything is deleted.
 func (k *maintaining) stillStale(ctx context.Context, s stale) (stale, error) {
-	t, err := k.loadTable(ctx, k.Table)
-	if err == nil {
-		err = maintainable(t.Metadata())
-	}
+	t, err := k.look(ctx)
 	if err == nil {
 		s.orphans, err = k.unneeded(ctx, t, s.orphans, s.read)
 	}
