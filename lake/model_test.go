@@ -158,7 +158,7 @@ func (m *randomTable) step() string {
 func (m *randomTable) maintainOnce() string {
 	maintenance := everything(m.load.Table)
 	maintenance.Expire.Keep = 1 + m.random.IntN(3)
-	if _, err := m.maintain(maintenance); err != nil && !errors.Is(err, lake.ErrRefused) {
+	if _, err := (&lake.Loader{Catalog: m.cat, Now: later}).Maintain(m.tb.Context(), maintenance); err != nil && !errors.Is(err, lake.ErrRefused) {
 		m.tb.Fatalf("Maintain: %v", err)
 	}
 	return fmt.Sprintf("maintenance that keeps %d snapshots", maintenance.Expire.Keep)
