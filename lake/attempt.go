@@ -26,6 +26,8 @@ type attempt struct {
 	files   FileCounts
 	written int64 // bytes of the data files added
 	state   state
+	// expires is what it expires, instead of adding a snapshot.
+	expires *expiring
 }
 
 // attemptOn builds a snapshot on the head just read that replaces the window's

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 )
 
@@ -31,7 +30,28 @@ import (
 // itself: a replayed swap would use a stale list of files, and clean up after
 // an attempt that had landed (pitfall L8).
 
-// landing is how a load landed.
+// change is what a commit does to a table: a load, or the expiry of snapshots.
+type change interface {
+	// draft is the table that the change creates; nil where it exists.
+	draft() *table.Table
+	// fence says why the change must not be made on a head.
+	fence(head *table.Table) error
+	// attemptOn makes an attempt on a head, the first one or a later one, which
+	// races with others. One without updates means that nothing is left to do.
+	attemptOn(ctx context.Context, head *table.Table, first bool) (*attempt, error)
+	// shows reports whether a table shows that the attempt landed.
+	shows(t *table.Table, a *attempt) bool
+	// moved reports whether an attempt made on was can land no more, now that
+	// the table is as in is, and certainly has not landed in between.
+	moved(was, is *table.Table) bool
+	// expired reports whether objects of the head may have been removed while an
+	// attempt read them.
+	expired(ctx context.Context, head *table.Table) bool
+	// discard removes the objects that the change wrote, but for keep.
+	discard(ctx context.Context, keep map[string]bool)
+}
+
+// landing is how a change landed.
 type landing struct {
 	*attempt
 	attempts         int
@@ -48,15 +68,14 @@ const (
 	longestPause = 2 * time.Second
 )
 
-// commit publishes the staged files. After an error the table is as it was,
-// unless the error is ErrUnknown; files that a late commit could still name
-// are kept.
-func (j *loading) commit(ctx context.Context, staged []iceberg.DataFile) (*landing, error) {
-	c := &committing{loading: j, made: map[string]derived{}}
+// commit publishes a change. After an error the table is as it was, unless the
+// error is ErrUnknown; files that a late commit could still name are kept.
+func (l Loader) commit(ctx context.Context, id table.Identifier, what change) (*landing, error) {
+	c := &committing{Loader: l, change: what, table: id}
 	var previous error
-	for n := 1; n <= j.Attempts; n++ {
+	for n := 1; n <= c.Attempts; n++ {
 		out := &landing{attempts: n}
-		j.Trace.attempt(n, previous)
+		c.Trace.attempt(n, previous)
 		head, err := c.head(ctx)
 		if err != nil {
 			return out, c.giveUp(ctx, err)
@@ -64,16 +83,19 @@ func (j *loading) commit(ctx context.Context, staged []iceberg.DataFile) (*landi
 		if a := c.landed(head); a != nil {
 			return c.finish(ctx, a, n, head.Metadata(), head.MetadataLocation()), nil
 		}
-		if err := j.fence(head); err != nil {
+		if err := c.fence(head); err != nil {
 			return out, c.giveUp(ctx, err)
 		}
-		a, err := j.attemptOn(ctx, head, staged, c.made, n == 1)
-		if err != nil && n < j.Attempts && j.expired(ctx, head) {
+		a, err := c.attemptOn(ctx, head, n == 1)
+		if err != nil && n < c.Attempts && c.expired(ctx, head) {
 			previous = err // what was read has been removed: go round
 			continue
 		}
 		if err != nil {
 			return out, c.giveUp(ctx, err)
+		}
+		if len(a.updates) == 0 {
+			return c.finish(ctx, a, n, head.Metadata(), head.MetadataLocation()), nil
 		}
 		meta, location, err := c.send(ctx, head, a)
 		if err == nil {
@@ -91,13 +113,15 @@ func (j *loading) commit(ctx context.Context, staged []iceberg.DataFile) (*landi
 			return out, c.giveUp(ctx, err)
 		}
 	}
-	return &landing{attempts: j.Attempts}, c.giveUp(ctx, fmt.Errorf("%d attempts to commit are spent: %w: %w", j.Attempts, previous, ErrTemporary))
+	return &landing{attempts: c.Attempts}, c.giveUp(ctx, fmt.Errorf("%d attempts to commit are spent: %w: %w", c.Attempts, previous, ErrTemporary))
 }
 
-// committing is the commit of one load under way.
+// committing is a commit under way.
 type committing struct {
-	*loading
-	made map[string]derived
+	Loader
+	change
+
+	table table.Identifier
 	// sent are the attempts that were given to the catalog and not answered
 	// with success; sentOn is the head that the last of them was made on.
 	sent   []*attempt
@@ -125,17 +149,17 @@ func (c *committing) head(ctx context.Context) (*table.Table, error) {
 			sleep(ctx, pauseAfter(i))
 		}
 		var t *table.Table
-		t, err = c.loadTable(ctx)
+		t, err = c.loadTable(ctx, c.table)
 		missing, denied := errors.Is(err, ErrNoTable), errors.Is(err, ErrDenied)
 		switch {
 		case err == nil:
 			c.exists = true
-			if sent && c.moved(c.sentOn, t) && c.allSeen(t) {
+			if sent && c.moved(c.sentOn, t) {
 				c.open = 0
 			}
 			return t, nil
-		case missing && c.creates && !c.exists:
-			return c.planned, nil
+		case missing && c.draft() != nil && !c.exists:
+			return c.draft(), nil
 		case (missing || denied) && !sent, ctx.Err() != nil:
 			return nil, err
 		case !sent:
@@ -145,13 +169,13 @@ func (c *committing) head(ctx context.Context) (*table.Table, error) {
 	return nil, fmt.Errorf("the commit was sent and the table cannot be read: %w: %w", err, ErrUnknown)
 }
 
-// landed returns the attempt whose snapshot is in the table.
+// landed returns the attempt that the table shows.
 func (c *committing) landed(head *table.Table) *attempt {
-	if head == c.planned && c.creates {
+	if head == c.draft() {
 		return nil
 	}
 	for _, a := range c.sent {
-		if head.Metadata().SnapshotByID(a.id) != nil {
+		if c.shows(head, a) {
 			return a
 		}
 	}
@@ -172,7 +196,7 @@ func (c *committing) send(ctx context.Context, head *table.Table, a *attempt) (m
 		location string
 	}
 	got, err := within(context.WithoutCancel(ctx), c.Timeout, func(ctx context.Context) (answer, error) {
-		meta, location, err := c.Catalog.CommitTable(ctx, c.load.Table, a.requires, a.updates)
+		meta, location, err := c.Catalog.CommitTable(ctx, c.table, a.requires, a.updates)
 		return answer{meta, location}, err
 	})
 	if errors.Is(err, ErrDenied) {
@@ -204,26 +228,7 @@ func (c *committing) outcome(ctx context.Context, n int) (won *attempt, now *tab
 	return nil, nil, context.Cause(ctx)
 }
 
-// moved reports whether the branch's tip is another one: then no attempt that
-// was sent on the old one can land any more.
-func (c *committing) moved(was, is *table.Table) bool {
-	a, b := c.headOf(was), c.headOf(is)
-	moved := (was == c.planned && c.creates) != (is == c.planned && c.creates)
-	return moved || (a == nil) != (b == nil) || (a != nil && a.SnapshotID != b.SnapshotID)
-}
-
-// allSeen reports whether the table shows every snapshot since the last attempt
-// was sent. Where it does not, since the catalog shows the newest alone or others
-// have expired, one of those that are not seen may be ours.
-func (c *committing) allSeen(now *table.Table) bool {
-	if c.headOf(now) == nil || c.sentOn.Metadata().TableUUID() != now.Metadata().TableUUID() {
-		return true // a table without snapshots, or another table, in which none of ours can be
-	}
-	_, whole := c.since(c.sentOn, now)
-	return whole
-}
-
-// giveUp ends a load that did not land. Its files go, unless a commit that was
+// giveUp ends a change that did not land. Its files go, unless a commit that was
 // sent on the present head could still land and name them: then nobody can say
 // that the table is untouched.
 func (c *committing) giveUp(ctx context.Context, err error) error {
@@ -237,10 +242,10 @@ func (c *committing) giveUp(ctx context.Context, err error) error {
 	return err
 }
 
-// finish removes what no snapshot names of a load that landed: survivors and
+// finish removes what no snapshot names of a change that landed: survivors and
 // manifests of attempts that were lost, for the head has moved past all of
 // them; and metadata files that are past their time. Nothing here can fail the
-// load.
+// change.
 func (c *committing) finish(ctx context.Context, a *attempt, n int, meta table.Metadata, location string) *landing {
 	keep := map[string]bool{}
 	for _, path := range append(a.objects, a.used...) {

@@ -32,6 +32,13 @@
 // Nothing before the swap changes what a reader sees, and nothing after it can
 // fail the load: a process may die anywhere and the load be run again.
 //
+// # Maintenance
+//
+// [Loader.Maintain] expires snapshots and deletes what nobody needs any more,
+// beside running loads. An orphan is a file that a load staged which is over and
+// did not commit; since nobody can ask a load whether it is over, a file is one
+// only after [OrphanAge], and a load commits only within [LongestLoad].
+//
 // # What it asks of others
 //
 // Rows come from a [Source]; commits go out through a [Catalog]. The package

@@ -55,7 +55,7 @@ var (
 
 // Error says what was being done to which table and window.
 type Error struct {
-	// Op is the stage of the load: plan, read, stage, commit.
+	// Op is the stage of the load: plan, read, stage, commit; or maintain.
 	Op     string
 	Table  string
 	Window Window

@@ -20,6 +20,9 @@ import (
 // the attempt plans anew on the head. Where the walk from head does not arrive
 // at base, history was changed under the load, and nothing can be said.
 func (j *loading) fence(head *table.Table) error {
+	if err := j.tooLate(); err != nil {
+		return err
+	}
 	between, whole := j.since(j.planned, head)
 	if !whole {
 		return fmt.Errorf("%s: %w", j.brokenHistory(head), ErrTemporary)
@@ -40,7 +43,7 @@ func (j *loading) expired(ctx context.Context, t *table.Table) bool {
 	if tip == nil || ctx.Err() != nil {
 		return false
 	}
-	now, err := j.loadTable(ctx)
+	now, err := j.loadTable(ctx, j.load.Table)
 	return err == nil && now.Metadata().SnapshotByID(tip.SnapshotID) == nil
 }
 

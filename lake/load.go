@@ -36,7 +36,7 @@ func (l *Loader) Load(ctx context.Context, load Load, src Source, w Window) (Rec
 		j.discard(ctx, nil)
 		return j.receipt(w, nil, began, err), j.failed("stage", w, err)
 	}
-	landed, err := j.commit(ctx, staged)
+	landed, err := j.commit(ctx, j.load.Table, &replacement{loading: j, staged: staged, made: map[string]derived{}})
 	return j.receipt(w, landed, began, err), j.failed("commit", w, err)
 }
 
@@ -144,10 +144,10 @@ const removers = 16
 // removeAll removes objects of a table, as many as it can within a while, also
 // after ctx was cancelled, and calls removed, which may be nil, for each. What
 // is left is an orphan, and no failure of the load.
-func (j *loading) removeAll(ctx context.Context, t *table.Table, paths []string, removed func(path string)) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*j.Timeout)
+func (l *Loader) removeAll(ctx context.Context, t *table.Table, paths []string, removed func(path string)) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*l.Timeout)
 	defer cancel()
-	s, err := openStore(ctx, t, j.Timeout)
+	s, err := openStore(ctx, t, l.Timeout)
 	if err != nil {
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
@@ -28,6 +29,7 @@ type loading struct {
 	surveyed *survey
 	warned   []Warning
 
+	began   time.Time
 	nonce   string
 	files   atomic.Int64 // numbers the objects of this load
 	mu      sync.Mutex
@@ -47,6 +49,7 @@ func (l *Loader) prepare(ctx context.Context, load Load, src Source, w Window) (
 	if err := w.validate(); err != nil {
 		return j, err
 	}
+	j.began = j.Now()
 	j.nonce = fmt.Sprintf("%016x", uint64(j.NewID()))
 	if err := j.findTable(ctx); err != nil {
 		return j, err
@@ -77,7 +80,7 @@ func (l *Loader) prepare(ctx context.Context, load Load, src Source, w Window) (
 
 // findTable loads the table and fixes the base.
 func (j *loading) findTable(ctx context.Context) error {
-	t, err := j.loadTable(ctx)
+	t, err := j.loadTable(ctx, j.load.Table)
 	if errors.Is(err, ErrNoTable) {
 		j.creates = true
 		return nil
@@ -107,9 +110,9 @@ func supported(meta table.Metadata) error {
 	return nil
 }
 
-func (j *loading) loadTable(ctx context.Context) (*table.Table, error) {
-	return within(ctx, j.Timeout, func(ctx context.Context) (*table.Table, error) {
-		return j.Catalog.LoadTable(ctx, j.load.Table)
+func (l *Loader) loadTable(ctx context.Context, id table.Identifier) (*table.Table, error) {
+	return within(ctx, l.Timeout, func(ctx context.Context) (*table.Table, error) {
+		return l.Catalog.LoadTable(ctx, id)
 	})
 }
 

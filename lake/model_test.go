@@ -20,10 +20,10 @@ var (
 	modelTime = flag.Duration("for", 0, "how long each table of TestModel goes on, instead of -ops; 0: -ops decides")
 )
 
-// TestModel runs random loads, re-loads, unaligned windows, scopes and late
-// rows, with other writers at work before and during the loads, and compares
-// the table with what a map would hold, after every operation. What the others
-// do is in model_foreign_test.go.
+// TestModel runs random loads, re-loads, unaligned windows, scopes, late rows
+// and maintenance, with other writers at work before and during the loads, and
+// compares the table with what a map would hold, after every operation. What
+// the others do is in model_foreign_test.go.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	seed, ops := modelLength()
@@ -142,12 +142,26 @@ func newRandomTable(t *testing.T, cat lake.Catalog, random *rand.Rand) *randomTa
 
 // step does one random operation and says which.
 func (m *randomTable) step() string {
-	if m.random.IntN(10) < 5 {
+	switch n := m.random.IntN(11); {
+	case n < 5:
 		return m.loadOnce()
+	case n == 10:
+		return m.maintainOnce()
 	}
 	act := m.pickAct()
 	m.perform(act)
 	return act.name
+}
+
+// maintainOnce expires all but the newest snapshots and deletes whatever is not
+// needed, at once. It may be refused where another writer rolled a load back.
+func (m *randomTable) maintainOnce() string {
+	maintenance := everything(m.load.Table)
+	maintenance.Expire.Keep = 1 + m.random.IntN(3)
+	if _, err := (&lake.Loader{Catalog: m.cat, Now: later}).Maintain(m.tb.Context(), maintenance); err != nil && !errors.Is(err, lake.ErrRefused) {
+		m.tb.Fatalf("Maintain: %v", err)
+	}
+	return fmt.Sprintf("maintenance that keeps %d snapshots", maintenance.Expire.Keep)
 }
 
 // loadOnce loads a random window, at times with another writer in between.

@@ -14,12 +14,13 @@ import (
 
 // commands is the command line. What each command does is in its own file.
 type commands struct {
-	Load    loadCommand    `cmd:"" help:"Load a window of a source into a table."`
-	Plan    planCommand    `cmd:"" help:"Show what a load would do, touching nothing."`
-	History historyCommand `cmd:"" help:"List the snapshots of a table, newest first."`
-	Rows    rowsCommand    `cmd:"" help:"Print rows of a table, or count them."`
-	Init    initCommand    `cmd:"" help:"Write a commented calve.yaml to start from."`
-	Version versionCommand `cmd:"" help:"Print the version."`
+	Load     loadCommand     `cmd:"" help:"Load a window of a source into a table."`
+	Plan     planCommand     `cmd:"" help:"Show what a load would do, touching nothing."`
+	History  historyCommand  `cmd:"" help:"List the snapshots of a table, newest first."`
+	Rows     rowsCommand     `cmd:"" help:"Print rows of a table, or count them."`
+	Maintain maintainCommand `cmd:"" help:"Expire snapshots, delete orphans and old metadata files."`
+	Init     initCommand     `cmd:"" help:"Write a commented calve.yaml to start from."`
+	Version  versionCommand  `cmd:"" help:"Print the version."`
 }
 
 const about = `calve loads a window of source data into an Apache Iceberg table, safely and
@@ -57,10 +58,10 @@ func newApp(args []string, stdout, stderr io.Writer) *app {
 		switch value, given := strings.CutPrefix(arg, "--result-file="); {
 		case arg == "--":
 			return a
-		case arg == "load":
-			if i == 0 {
-				a.answer = loadAnswer{}
-			}
+		case i == 0 && arg == "load":
+			a.answer = loadAnswer{}
+		case i == 0 && arg == "maintain":
+			a.answer = maintenanceAnswer{}
 		case arg == "--json":
 			a.json = true
 		case given:

@@ -25,7 +25,7 @@ type ending struct {
 var endings = []ending{ //nolint:gochecknoglobals // a table that nobody changes
 	{
 		wraps(lake.ErrUnknown), 12, "unknown", lake.Unknown,
-		"the window is old or new, never half: run the same command again, it is right in both cases",
+		"the table is old or new, never half: run the same command again, it is right in both cases",
 	},
 	{
 		wraps(lake.ErrSuperseded), 11, "superseded", lake.Superseded,
@@ -116,7 +116,7 @@ func interruption(by interrupted, err error) failure {
 	code := 128 + int(by.signal)
 	return failure{code, lake.Interrupted, lake.ReceiptError{
 		Code: code, Kind: "interrupted", Message: err.Error(),
-		Hint: "the window is old or new, never half: run again",
+		Hint: "the table is old or new, never half: run again",
 	}}
 }
 

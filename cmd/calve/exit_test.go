@@ -146,7 +146,7 @@ func TestUsageErrorsAreAnsweredInJSON(t *testing.T) {
 }
 
 func TestHelpListsExitCodesAndExamples(t *testing.T) {
-	for _, command := range []string{"load", "plan", "history", "rows", "init", "version"} {
+	for _, command := range []string{"load", "plan", "history", "rows", "maintain", "init", "version"} {
 		var stdout, stderr bytes.Buffer
 		code := run(t.Context(), []string{command, "--help"}, nil, &stdout, &stderr)
 		out := stdout.String()
