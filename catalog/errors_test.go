@@ -38,7 +38,7 @@ func TestErrorsByCode(t *testing.T) {
 	} {
 		got := translate(fmt.Errorf("loading: %w", tt.err))
 		for _, sentinel := range []error{lake.ErrDenied, lake.ErrTemporary} {
-			if errors.Is(got, sentinel) != (tt.is == sentinel) {
+			if errors.Is(got, sentinel) != errors.Is(tt.is, sentinel) {
 				t.Errorf("translate(%v) = %v, want %v", tt.err, got, tt.is)
 			}
 		}
