@@ -78,7 +78,7 @@ func (c *Catalog) draft(ctx context.Context, id table.Identifier, schema *iceber
 		case err == nil && staged.Metadata().Version() != 2:
 			return nil, fmt.Errorf("the catalog makes tables of format version %d where it was asked for 2: %w", staged.Metadata().Version(), lake.ErrRefused)
 		case err == nil:
-			return c.store.reach(staged, c), nil
+			return c.store.reach(staged, c), namesFiles(staged.Location())
 		case errors.Is(err, icebergcat.ErrTableAlreadyExists):
 			return c.draftMeanwhile(ctx, id, schema, spec, props, err)
 		case !cannotStage(err):

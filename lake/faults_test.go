@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/calve-data/calve/lake"
 	"github.com/calve-data/calve/testenv"
@@ -79,14 +78,12 @@ func (e *events) faultAt(at int, fault testenv.Fault, text string, rows []testen
 	if fault == testenv.Hang {
 		in.OnFire = func() { stop(errors.New("killed")) }
 	}
-	// The deadline of calls is what ends a call that hangs past the load.
-	l := &lake.Loader{Catalog: in.Catalog(e.cat), Timeout: 100 * time.Millisecond}
-	if fault != testenv.Hang {
-		l.Timeout = 10 * time.Second
-	}
+	l := &lake.Loader{Catalog: in.Catalog(e.cat)}
 	r, err := l.Load(ctx, e.load, source(e.tb, rows...), window(e.tb, text))
 	if err == nil {
 		e.check.Loaded(r)
+	} else if !in.Fired() {
+		e.tb.Fatalf("without a fault: %v", err)
 	} else if e.tell() > 0 && lake.Untouched(err) && fault != testenv.LostAnswer {
 		e.tb.Errorf("effect %d, %s: %v says that the table is untouched, and it is not", at, fault, err)
 	}
