@@ -53,7 +53,7 @@ func TestEveryWayOut(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
-			s := sqliteSite(t)
+			s := newSite(t, Kinds()[0])
 			s.replace(t, "exits", "2026-05-04", day)
 			lines := tc.lines
 			if lines == nil {
@@ -107,7 +107,7 @@ func (j *job) write(name, content string) {
 // ends; the result file says how it ended nevertheless.
 func TestStdoutIsGone(t *testing.T) {
 	t.Parallel()
-	s := sqliteSite(t)
+	s := newSite(t, Kinds()[0])
 	j := s.newJob(t, "gone", "2026-05-04", csvLines(NewEvent(2, "2026-05-04T02:00:00Z", "eu", 2))...)
 	g := NewGate(t)
 	p := j.startInto(g, brokenPipe(t))

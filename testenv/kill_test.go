@@ -196,7 +196,7 @@ func (s shape) windowText(tb testing.TB) string {
 }
 
 func (s shape) head(j *job) (*table.Snapshot, error) {
-	t, err := j.cat.LoadTable(context.WithoutCancel(j.tb.Context()), j.table)
+	t, err := j.LoadTable(context.WithoutCancel(j.tb.Context()), j.table)
 	if errors.Is(err, lake.ErrNoTable) {
 		return nil, nil
 	}
@@ -209,7 +209,7 @@ func (s shape) head(j *job) (*table.Snapshot, error) {
 // compare counts the rows that a table has too many or too few of.
 func (s shape) compare(t *testing.T, j *job, total *killed) bool {
 	ctx := context.WithoutCancel(t.Context())
-	tbl, err := j.cat.LoadTable(ctx, j.table)
+	tbl, err := j.LoadTable(ctx, j.table)
 	if err != nil {
 		t.Errorf("%s: %v", j.table, err)
 		return false
@@ -261,12 +261,12 @@ func list(requests []Request) string {
 // and for what every other object is: an orphan must be named by calve.
 func (s *site) nothingIsGone(t *testing.T, total *killed) {
 	there := map[string]bool{}
-	for _, key := range s.s3.Objects("") {
-		there[s.s3.URL(key)] = true
+	for _, key := range s.S3.Objects("") {
+		there[s.S3.URL(key)] = true
 	}
 	named := map[string]bool{}
 	for _, id := range s.tables {
-		for object := range snapshotObjects(t, Load(t, s.cat, id)) {
+		for object := range snapshotObjects(t, Load(t, s, id)) {
 			named[object] = true
 			if !there[object] {
 				total.gone.Add(1)

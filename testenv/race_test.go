@@ -23,7 +23,7 @@ func TestEightWindows(t *testing.T) {
 			t.Parallel()
 			onEachSite(t, func(t *testing.T, s *site) {
 				m := &Model{}
-				Check(t, s.cat, Ident("windows"), m.Strings)
+				Check(t, s, s.Ident("windows"), m.Strings)
 				old := NewEvent(100, "2026-05-20T00:00:00Z", "eu", 0)
 				made := 0
 				if first == "a table" {
@@ -49,7 +49,7 @@ func TestEightWindows(t *testing.T) {
 						t.Errorf("process %d: %s", i, end)
 					}
 				}
-				if n := len(Load(t, s.cat, Ident("windows")).Metadata().Snapshots()); n != processes+made {
+				if n := len(Load(t, s, s.Ident("windows")).Metadata().Snapshots()); n != processes+made {
 					t.Errorf("%d snapshots, want %d", n, processes+made)
 				}
 			})
@@ -68,7 +68,7 @@ func TestOneWindowTwice(t *testing.T) {
 			t.Run(meet+", "+first, func(t *testing.T) {
 				t.Parallel()
 				onEachSite(t, func(t *testing.T, s *site) {
-					Check(t, s.cat, Ident("twice"), nil)
+					Check(t, s, s.Ident("twice"), nil)
 					if first == "a table" {
 						s.replace(t, "twice", "2026-05-04", NewEvent(1, "2026-05-04T01:00:00Z", "eu", 1))
 					}
@@ -90,7 +90,7 @@ func TestOneWindowTwice(t *testing.T) {
 					if meet == "before they commit" && codes[1] != 11 || codes[0] != 0 || codes[1] != 0 && codes[1] != 11 {
 						t.Fatalf("exit codes %v:\n%s\n%s", codes, ends[0], ends[1])
 					}
-					tbl := Load(t, s.cat, Ident("twice"))
+					tbl := Load(t, s, s.Ident("twice"))
 					winner := tbl.CurrentSnapshot().Summary.Properties["calve.run"]
 					for i, end := range ends {
 						if won := fmt.Sprint(i) == winner; won && end.Code != 0 {
@@ -127,14 +127,14 @@ func TestStoppedProcess(t *testing.T) {
 				t.Parallel()
 				onEachSite(t, func(t *testing.T, s *site) {
 					m := &Model{}
-					Check(t, s.cat, Ident("stopped"), m.Strings)
+					Check(t, s, s.Ident("stopped"), m.Strings)
 					if first == "a table" {
 						s.replace(t, "stopped", "2026-05-04/2026-05-06", NewEvent(1, "2026-05-04T01:00:00Z", "eu", 1), NewEvent(2, "2026-05-05T01:00:00Z", "eu", 2))
 						m.Append(NewEvent(2, "2026-05-05T01:00:00Z", "eu", 2))
 					}
-					s.s3.Put("raw/events.csv", []byte("id,event_time,region,value\n3,2026-05-04T03:00:00Z,eu,3\n"))
+					s.S3.Put("raw/events.csv", []byte("id,event_time,region,value\n3,2026-05-04T03:00:00Z,eu,3\n"))
 					j := s.newJob(t, "stopped", "2026-05-04")
-					j.source = s.s3.URL("raw/events.csv")
+					j.source = s.S3.URL("raw/events.csv")
 					other := NewEvent(4, "2026-05-04T04:00:00Z", "us", 4)
 					m.Append(other)
 

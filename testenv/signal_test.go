@@ -86,7 +86,7 @@ func TestSignals(t *testing.T) {
 			t.Parallel()
 			onEachSite(t, func(t *testing.T, s *site) {
 				j := s.signalJob(t, tc.large)
-				before := s.s3.Objects("")
+				before := s.S3.Objects("")
 				g := NewGate(t)
 				strike := once(tc.at, func() bool {
 					g.Process().Signal(tc.signal)
@@ -109,11 +109,11 @@ func TestSignals(t *testing.T) {
 					want = lake.Interrupted
 				}
 				j.answered(end, want)
-				s.noUploads(t)
+				s.noUploads(t, g)
 				if tc.code == 0 {
 					return
 				}
-				if diff := cmp.Diff(before, s.s3.Objects("")); diff != "" {
+				if diff := cmp.Diff(before, s.S3.Objects("")); diff != "" {
 					t.Errorf("objects; -before +after:\n%s\nrequests\n%s", diff, list(g.Requests()))
 				}
 				if again := j.run(); again.Code != 0 {
@@ -128,7 +128,7 @@ func TestSignals(t *testing.T) {
 func (s *site) signalJob(tb testing.TB, large bool) *job {
 	s.replace(tb, "signals", "2026-05-04/2026-05-06", NewEvent(1, "2026-05-04T01:00:00Z", "eu", 1), NewEvent(2, "2026-05-05T01:00:00Z", "eu", 2))
 	j := s.newJob(tb, "signals", "2026-05-04")
-	j.source = s.s3.URL("raw/events.csv")
+	j.source = s.S3.URL("raw/events.csv")
 	rows := 10
 	if large {
 		rows = 220_000 // 96 random bytes each: an upload in parts begins at 16 MiB
@@ -143,7 +143,7 @@ func (s *site) signalJob(tb testing.TB, large bool) *job {
 		}
 		b.WriteString(base64.RawURLEncoding.EncodeToString(noise) + ",3\n")
 	}
-	s.s3.Put("raw/events.csv", b.Bytes())
+	s.S3.Put("raw/events.csv", b.Bytes())
 	return j
 }
 
@@ -184,13 +184,13 @@ func (j *job) wrote(end Ended) {
 }
 
 // noUploads checks that no upload of several parts was begun and left.
-func (s *site) noUploads(t *testing.T) {
+func (s *site) noUploads(t *testing.T, g *Gate) {
 	t.Helper()
-	for u := range s.s3.client.ListIncompleteUploads(context.WithoutCancel(t.Context()), s.s3.Bucket, "", true) {
+	for u := range s.S3.client.ListIncompleteUploads(context.WithoutCancel(t.Context()), s.S3.Bucket, "", true) {
 		if u.Err != nil {
 			t.Fatal(u.Err)
 		}
-		t.Errorf("an upload of %s was left", u.Key)
+		t.Errorf("an upload of %s was left, after requests\n%s", u.Key, list(g.Requests()))
 	}
 }
 
@@ -200,7 +200,7 @@ func TestSecondSignal(t *testing.T) {
 	t.Parallel()
 	onEachSite(t, func(t *testing.T, s *site) {
 		j := s.signalJob(t, false)
-		before := s.s3.Objects("")
+		before := s.S3.Objects("")
 		g := NewGate(t)
 		g.Before = once(putsManifest, func() bool { g.Process().Signal(syscall.SIGTERM); return true })
 		cleans := once(func(r Request) bool { return strings.HasPrefix(r.What, "DELETE ") }, func() bool {
@@ -215,7 +215,7 @@ func TestSecondSignal(t *testing.T) {
 			t.Fatalf("%s\nrequests\n%s", end, list(g.Requests()))
 		}
 		j.answered(end, lake.Interrupted)
-		if diff := cmp.Diff(before, s.s3.Objects("")); diff == "" {
+		if diff := cmp.Diff(before, s.S3.Objects("")); diff == "" {
 			t.Error("nothing was left: was there anything to clean up?")
 		}
 		if again := j.run(); again.Code != 0 {

@@ -3,6 +3,7 @@ package testenv
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,51 +15,51 @@ import (
 	"github.com/calve-data/calve/lake"
 )
 
-// site is a catalog and a bucket, as a test reaches them and as a process
-// reaches them through its gate.
+// site is a catalog and its bucket, as a test reaches them and as processes
+// reach them through their gates.
 type site struct {
-	cat lake.Catalog
-	s3  *S3
-	// config is the catalog of calve.yaml, with the services behind the gate.
-	config func(tb testing.TB, g *Gate) string
+	*AnyCatalog
 
 	mu     sync.Mutex
 	tables []table.Identifier // of the jobs
 }
 
-// sites are the kinds of catalog that calve commits through, each with its
-// tables on a MinIO.
-var sites = []struct {
-	kind string
-	open func(testing.TB) *site
-}{
-	{"sqlite", sqliteSite},
+func newSite(tb testing.TB, kind Kind) *site {
+	tb.Helper()
+	return &site{AnyCatalog: kind.New(tb, MinIO(tb))}
 }
 
 // onEachSite runs a test on every kind of catalog.
 func onEachSite(t *testing.T, test func(t *testing.T, s *site)) {
-	for _, kind := range sites {
-		t.Run(kind.kind, func(t *testing.T) {
+	for _, kind := range Kinds() {
+		t.Run(kind.Name, func(t *testing.T) {
 			t.Parallel()
-			test(t, kind.open(t))
+			test(t, newSite(t, kind))
 		})
 	}
 }
 
-func sqliteSite(tb testing.TB) *site {
+// yaml is the catalog of calve.yaml, with its services behind the gate.
+func (s *site) yaml(tb testing.TB, g *Gate) string {
 	tb.Helper()
-	s3 := MinIO(tb)
-	cat := CatalogOn(tb, s3)
-	return &site{cat: cat, s3: s3, config: func(tb testing.TB, g *Gate) string {
-		return fmt.Sprintf("  type: sql\n  uri: %q\n  name: %s\n  warehouse: %s\n%s",
-			"file:"+cat.DB, cat.Name, cat.Warehouse, s3Config(tb, g, s3))
-	}}
-}
-
-// s3Config is the bucket's part of calve.yaml.
-func s3Config(tb testing.TB, g *Gate, s3 *S3) string {
-	return fmt.Sprintf("  s3:\n    endpoint: %s\n    region: %s\n    access_key_id: %q\n    secret_access_key: %q\n",
-		g.HTTP(tb, "s3", s3.Endpoint), s3.Region, s3.AccessKey, s3.SecretKey)
+	uri := s.Config.URI
+	switch {
+	case s.Config.Type == "rest":
+		uri = g.HTTP(tb, "rest", uri)
+	case strings.HasPrefix(uri, "postgres"):
+		u, err := url.Parse(uri)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		u.Host = g.Postgres(tb, "postgres", u.Host)
+		uri = u.String()
+	}
+	text := fmt.Sprintf("catalog:\n  type: %s\n  uri: %q\n", s.Config.Type, uri)
+	if s.Config.Warehouse != "" {
+		text += fmt.Sprintf("  warehouse: %q\n", s.Config.Warehouse)
+	}
+	return text + fmt.Sprintf("  s3:\n    endpoint: %s\n    region: %s\n    access_key_id: %q\n    secret_access_key: %q\n",
+		g.HTTP(tb, "s3", s.S3.Endpoint), s.S3.Region, s.S3.AccessKey, s.S3.SecretKey)
 }
 
 // job is a load that processes run, of a file in a folder of its own.
@@ -76,7 +77,7 @@ type job struct {
 // newJob writes the rows as CSV for a load of the window.
 func (s *site) newJob(tb testing.TB, name, window string, lines ...string) *job {
 	tb.Helper()
-	j := &job{site: s, tb: tb, dir: tb.TempDir(), table: Ident(name), window: window, source: "events.csv"}
+	j := &job{site: s, tb: tb, dir: tb.TempDir(), table: s.Ident(name), window: window, source: "events.csv"}
 	j.rewrite("id,event_time,region,value", lines...)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,7 +123,7 @@ func (j *job) start(g *Gate) *Process {
 // startInto is start with stdout and stderr going to a file, where there is one.
 func (j *job) startInto(g *Gate, out *os.File) *Process {
 	j.tb.Helper()
-	j.write("calve.yaml", "catalog:\n"+j.config(j.tb, g))
+	j.write("calve.yaml", j.yaml(j.tb, g))
 	return g.start(j.tb, j.dir, out, append([]string{
 		"load", "--table", strings.Join(j.table, "."), "--time-column", "event_time", "--source", j.source, "--window", j.window,
 		"--json", "--result-file", j.result(),
@@ -144,8 +145,8 @@ func (s *site) replace(tb testing.TB, name, window string, events ...Event) lake
 	if err != nil {
 		tb.Fatal(err)
 	}
-	load := lake.Load{Table: Ident(name), TimeColumn: "event_time"}
-	r, err := (&lake.Loader{Catalog: s.cat}).Load(context.WithoutCancel(tb.Context()), load, Rows(tb, EventArrow(), EventRows(events...)...), w)
+	load := lake.Load{Table: s.Ident(name), TimeColumn: "event_time"}
+	r, err := (&lake.Loader{Catalog: s}).Load(context.WithoutCancel(tb.Context()), load, Rows(tb, EventArrow(), EventRows(events...)...), w)
 	if err != nil {
 		tb.Fatalf("load %s of %s: %v", window, name, err)
 	}
