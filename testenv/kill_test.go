@@ -8,6 +8,7 @@ import (
 	"path"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -43,7 +44,7 @@ func shapes() []shape {
 			NewEvent(5, "2026-05-03T05:00:00Z", "eu", 5), NewEvent(6, "2026-05-04T06:00:00Z", "us", 6), NewEvent(7, "2026-05-05T07:00:00Z", "us", 7),
 		}},
 		{name: "first load", window: "2026-05-04", rows: []Event{NewEvent(5, "2026-05-04T05:00:00Z", "eu", 5), NewEvent(6, "2026-05-04T06:00:00Z", "us", 6)}},
-		{name: "evolve", before: before, window: "2026-05-04", rows: []Event{NewEvent(5, "2026-05-04T05:00:00Z", "eu", 5)}, extra: "7"},
+		{name: "evolve", before: before, window: "2026-05-04", rows: []Event{NewEvent(5, "2026-05-04T05:00:00Z", "eu", 5)}, extra: "seven"},
 	}
 }
 
@@ -60,7 +61,7 @@ func (s shape) want(tb testing.TB) []string {
 		cell := " NULL"
 		for _, e := range s.rows {
 			if row == e.String() {
-				cell = " " + s.extra
+				cell = " " + strconv.Quote(s.extra)
 			}
 		}
 		rows[i] += cell
@@ -99,18 +100,32 @@ func TestKillEverywhere(t *testing.T) {
 	t.Cleanup(func() { t.Log(total) })
 	onEachSite(t, func(t *testing.T, s *site) {
 		for _, shape := range shapes() {
-			t.Run(shape.name, func(t *testing.T) { shape.killEverywhere(t, s, total) })
+			t.Run(shape.name, func(t *testing.T) {
+				shape.killEverywhere(t, s, total)
+				shape.faultEverywhere(t, s, total)
+			})
+		}
+		s.nothingIsGone(t, total)
+	})
+	t.Run("files", func(t *testing.T) {
+		t.Parallel()
+		s := filesSite(t)
+		for _, shape := range shapes() {
+			t.Run(shape.name, func(t *testing.T) {
+				shape.faultEverywhere(t, s, total)
+				shape.faultTwice(t, s, total)
+			})
 		}
 		s.nothingIsGone(t, total)
 	})
 }
 
 // killed counts what became of the schedules.
-type killed struct{ schedules, landed, lost, doubled, gone, orphans, manual atomic.Int64 }
+type killed struct{ kills, faults, landed, lost, doubled, gone, orphans, manual atomic.Int64 }
 
 func (k *killed) String() string {
-	return fmt.Sprintf("%d schedules of a kill and a re-run, %d of them killed after they had landed: %d rows lost, %d doubled, %d live files deleted, %d manual steps; %d orphans, all named by calve",
-		k.schedules.Load(), k.landed.Load(), k.lost.Load(), k.doubled.Load(), k.gone.Load(), k.manual.Load(), k.orphans.Load())
+	return fmt.Sprintf("%d schedules of a killed process and a re-run, %d of them killed after they had landed, and %d schedules of faults within the process: %d rows lost, %d doubled, %d live files deleted, %d manual steps; %d orphans, all named by calve",
+		k.kills.Load(), k.landed.Load(), k.faults.Load(), k.lost.Load(), k.doubled.Load(), k.gone.Load(), k.manual.Load(), k.orphans.Load())
 }
 
 func (s shape) killEverywhere(t *testing.T, at *site, total *killed) {
@@ -120,7 +135,7 @@ func (s shape) killEverywhere(t *testing.T, at *site, total *killed) {
 	if end := clean.start(g).Wait(); end.Code != 0 {
 		t.Fatalf("the clean load: %s", end)
 	}
-	s.compare(t, clean, total)
+	s.compare(t, at, clean.table, total)
 	requests := len(g.Requests())
 	if requests < 4 { // a data file, a manifest, their list, the metadata
 		t.Errorf("a load made %d requests: are they seen?", requests)
@@ -170,7 +185,7 @@ func (s shape) kill(t *testing.T, j *job, n int, when string, total *killed) {
 		t.Logf("%s: no request %d this time", j.table, n)
 		return
 	}
-	total.schedules.Add(1)
+	total.kills.Add(1)
 	if head, err := s.head(j); err != nil {
 		t.Errorf("%s, killed %s request %d: %v", j.table, when, n, err)
 	} else if head != nil && head.Summary.Properties["calve.window"] == s.windowText(t) {
@@ -182,7 +197,7 @@ func (s shape) kill(t *testing.T, j *job, n int, when string, total *killed) {
 		t.Errorf("%s, killed %s request %d of\n%s\nre-run: %s", j.table, when, n, list(g.Requests()), again)
 		return
 	}
-	if !s.compare(t, j, total) {
+	if !s.compare(t, j.site, j.table, total) {
 		t.Errorf("%s was killed %s request %d of\n%s", j.table, when, n, list(g.Requests()))
 	}
 }
@@ -207,21 +222,21 @@ func (s shape) head(j *job) (*table.Snapshot, error) {
 }
 
 // compare counts the rows that a table has too many or too few of.
-func (s shape) compare(t *testing.T, j *job, total *killed) bool {
+func (s shape) compare(t *testing.T, at *site, id table.Identifier, total *killed) bool {
 	ctx := context.WithoutCancel(t.Context())
-	tbl, err := j.LoadTable(ctx, j.table)
+	tbl, err := at.LoadTable(ctx, id)
 	if err != nil {
-		t.Errorf("%s: %v", j.table, err)
+		t.Errorf("%s: %v", id, err)
 		return false
 	}
 	whole := true
 	for _, finding := range Audit(ctx, tbl) {
 		whole = false
-		t.Errorf("%s: %v", j.table, finding)
+		t.Errorf("%s: %v", id, finding)
 	}
 	got, err := readAll(ctx, tbl)
 	if err != nil {
-		t.Errorf("read %s: %v", j.table, err)
+		t.Errorf("read %s: %v", id, err)
 		return false
 	}
 	want := s.want(t)
@@ -231,7 +246,7 @@ func (s shape) compare(t *testing.T, j *job, total *killed) bool {
 	lost, doubled := difference(want, got), difference(got, want)
 	total.lost.Add(int64(len(lost)))
 	total.doubled.Add(int64(len(doubled)))
-	t.Errorf("%s: lost %q, too many %q", j.table, lost, doubled)
+	t.Errorf("%s: lost %q, too many %q", id, lost, doubled)
 	return false
 }
 
@@ -260,10 +275,7 @@ func list(requests []Request) string {
 // nothingIsGone looks for every object that any snapshot of any table names,
 // and for what every other object is: an orphan must be named by calve.
 func (s *site) nothingIsGone(t *testing.T, total *killed) {
-	there := map[string]bool{}
-	for _, key := range s.S3.Objects("") {
-		there[s.S3.URL(key)] = true
-	}
+	there := s.objects(t)
 	named := map[string]bool{}
 	for _, id := range s.tables {
 		for object := range snapshotObjects(t, Load(t, s, id)) {

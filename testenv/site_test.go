@@ -12,6 +12,7 @@ import (
 
 	"github.com/apache/iceberg-go/table"
 
+	"github.com/calve-data/calve/catalog"
 	"github.com/calve-data/calve/lake"
 )
 
@@ -21,12 +22,54 @@ type site struct {
 	*AnyCatalog
 
 	mu     sync.Mutex
-	tables []table.Identifier // of the jobs
+	tables []table.Identifier // that were used
 }
 
 func newSite(tb testing.TB, kind Kind) *site {
 	tb.Helper()
 	return &site{AnyCatalog: kind.New(tb, MinIO(tb))}
+}
+
+// filesSite is the embedded catalog with its tables in files.
+func filesSite(tb testing.TB) *site {
+	tb.Helper()
+	c := &AnyCatalog{Config: catalog.Config{Warehouse: tb.TempDir()}, Namespace: Namespace}
+	c.Catalog = c.Again(tb)
+	if err := c.CreateNamespace(tb.Context(), table.Identifier{Namespace}); err != nil {
+		tb.Fatal(err)
+	}
+	return &site{AnyCatalog: c}
+}
+
+// objects are the locations of all that is in the store.
+func (s *site) objects(tb testing.TB) map[string]bool {
+	tb.Helper()
+	there := map[string]bool{}
+	if s.S3 != nil {
+		for _, key := range s.S3.Objects("") {
+			there[s.S3.URL(key)] = true
+		}
+		return there
+	}
+	err := filepath.WalkDir(s.Config.Warehouse, func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && !strings.HasPrefix(d.Name(), "catalog.db") {
+			there[fileURL(path)] = true
+		}
+		return err
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return there
+}
+
+// use notes a table of the test and returns its identifier.
+func (s *site) use(name string) table.Identifier {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	id := s.Ident(name)
+	s.tables = append(s.tables, id)
+	return id
 }
 
 // onEachSite runs a test on every kind of catalog.
@@ -77,11 +120,8 @@ type job struct {
 // newJob writes the rows as CSV for a load of the window.
 func (s *site) newJob(tb testing.TB, name, window string, lines ...string) *job {
 	tb.Helper()
-	j := &job{site: s, tb: tb, dir: tb.TempDir(), table: s.Ident(name), window: window, source: "events.csv"}
+	j := &job{site: s, tb: tb, dir: tb.TempDir(), table: s.use(name), window: window, source: "events.csv"}
 	j.rewrite("id,event_time,region,value", lines...)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.tables = append(s.tables, j.table)
 	return j
 }
 
