@@ -20,7 +20,7 @@ import (
 
 var (
 	faultSeed  = flag.Uint64("fault-seed", 0, "seed of the schedules of two faults; 0: a new one")
-	faultPairs = flag.Int("fault-pairs", 0, "schedules of two faults for each shape of a load; 0: 20, in CI 400")
+	faultPairs = flag.Int("fault-pairs", 0, "schedules of two faults for each shape of a load; 0: 20, in CI 300")
 )
 
 // misfortune is what befalls one run of a load.
@@ -40,13 +40,14 @@ func (m misfortune) String() string {
 }
 
 // faultEverywhere lets each effect of a load fail, hang, and lose its answer,
-// in runs that end there and in runs that go on.
-func (s shape) faultEverywhere(t *testing.T, at *site, total *killed) {
+// in runs that die of it and in runs that do not.
+func (s shape) faultEverywhere(t *testing.T, at *site, total *killed, dies ...bool) {
 	group := errgroup.Group{}
 	group.SetLimit(4 * runtime.GOMAXPROCS(0))
-	for n := range s.effects(t, at) {
+	effects := s.effects(t, at)
+	for n := 0; n < effects; n += stride() {
 		for _, fault := range []Fault{Fail, Hang, LostAnswer} {
-			for _, dies := range []bool{true, false} {
+			for _, dies := range dies {
 				group.Go(func() error { s.suffer(t, at, total, misfortune{n, fault, dies}); return nil })
 			}
 		}
@@ -64,7 +65,7 @@ func (s shape) faultTwice(t *testing.T, at *site, total *killed) {
 	if pairs == 0 {
 		pairs = 20
 		if os.Getenv("CI") != "" && !testing.Short() {
-			pairs = 400
+			pairs = 300
 		}
 	}
 	t.Logf("%d schedules of two faults: -fault-seed %d", pairs, seed)

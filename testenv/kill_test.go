@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"os"
 	"path"
 	"runtime"
 	"slices"
@@ -20,7 +21,19 @@ import (
 	"github.com/calve-data/calve/lake"
 )
 
-var killEvery = flag.Int("kill-every", 0, "TestKillEverywhere kills at every n-th request; 0: at each one, with -short at every 5th")
+var killEvery = flag.Int("kill-every", 0, "TestKillEverywhere strikes at every n-th request or effect; 0: in CI at each one, else at every 3rd, with -short at every 5th")
+
+func stride() int {
+	switch {
+	case *killEvery > 0:
+		return *killEvery
+	case testing.Short():
+		return 5
+	case os.Getenv("CI") == "":
+		return 3
+	}
+	return 1
+}
 
 // shape is a load to be killed.
 type shape struct {
@@ -102,7 +115,7 @@ func TestKillEverywhere(t *testing.T) {
 		for _, shape := range shapes() {
 			t.Run(shape.name, func(t *testing.T) {
 				shape.killEverywhere(t, s, total)
-				shape.faultEverywhere(t, s, total)
+				shape.faultEverywhere(t, s, total, false)
 			})
 		}
 		s.nothingIsGone(t, total)
@@ -112,7 +125,7 @@ func TestKillEverywhere(t *testing.T) {
 		s := filesSite(t)
 		for _, shape := range shapes() {
 			t.Run(shape.name, func(t *testing.T) {
-				shape.faultEverywhere(t, s, total)
+				shape.faultEverywhere(t, s, total, true, false)
 				shape.faultTwice(t, s, total)
 			})
 		}
@@ -140,16 +153,9 @@ func (s shape) killEverywhere(t *testing.T, at *site, total *killed) {
 	if requests < 4 { // a data file, a manifest, their list, the metadata
 		t.Errorf("a load made %d requests: are they seen?", requests)
 	}
-	every := *killEvery
-	if every == 0 {
-		every = 1
-		if testing.Short() {
-			every = 5
-		}
-	}
 	group := errgroup.Group{}
 	group.SetLimit(2 * runtime.GOMAXPROCS(0))
-	for n := 0; n < requests; n += every {
+	for n := 0; n < requests; n += stride() {
 		for _, when := range []string{"before", "after"} {
 			group.Go(func() error {
 				s.kill(t, s.job(t, at, fmt.Sprintf("%s_%s_%d", name, when, n)), n, when, total)
