@@ -23,7 +23,7 @@ func (a *app) heard(by interrupted) {
 // result file is waited for, but not its stdout, which may be blocked.
 func (a *app) quit(by interrupted) int {
 	f := interruption(by, fmt.Errorf("%w, and again: quit without cleaning up", by))
-	if a.ending.CompareAndSwap(false, true) {
+	if a.ending.CompareAndSwap(nil, &f) {
 		a.end(f)
 		return f.code
 	}
@@ -31,7 +31,7 @@ func (a *app) quit(by interrupted) int {
 	case <-a.written:
 	case <-time.After(time.Second):
 	}
-	return f.code
+	return a.ending.Load().code
 }
 
 // bug is the error that a panic becomes. Once a commit was sent nobody can say

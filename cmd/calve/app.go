@@ -43,9 +43,9 @@ type app struct {
 	// sent is true once a commit was given to the catalog: until its outcome was
 	// read the table is old or new.
 	sent atomic.Bool
-	// ending is taken by whoever says how the command ended; written is closed
+	// ending is set by whoever says how the command ended; written is closed
 	// once the result file is there.
-	ending  atomic.Bool
+	ending  atomic.Pointer[failure]
 	written chan struct{}
 }
 
@@ -118,7 +118,7 @@ func (a *app) dispatch(ctx context.Context, args []string) (err error) {
 // returns the exit code.
 func (a *app) finish(ctx context.Context, err error) int {
 	f := a.explain(ctx, err)
-	if !a.ending.CompareAndSwap(false, true) {
+	if !a.ending.CompareAndSwap(nil, &f) {
 		select {} // a second signal is ending the process
 	}
 	a.end(f)

@@ -215,3 +215,36 @@ func TestBugsAreAnswered(t *testing.T) {
 		}
 	}
 }
+
+// blocked is a stdout that nobody reads.
+type blocked struct{ begun chan struct{} }
+
+func (b blocked) Write([]byte) (int, error) {
+	close(b.begun)
+	select {}
+}
+
+// A second signal while the answer is being given does not wait for stdout, and
+// says with its exit code what the result file says.
+func TestSecondSignalWhileStdoutIsBlocked(t *testing.T) {
+	result := filepath.Join(t.TempDir(), "result.json")
+	stdout := blocked{make(chan struct{})}
+	a := newApp([]string{"load", "--json", "--result-file", result}, stdout, &bytes.Buffer{})
+	a.answers(loadAnswer{lake.Receipt{Outcome: lake.Landed}})
+	go a.finish(context.WithoutCancel(t.Context()), nil) // it never returns
+	<-stdout.begun
+	if code := a.quit(interrupted{syscall.SIGTERM}); code != 0 {
+		t.Errorf("exit code %d, want that of the answer", code)
+	}
+	if line, err := os.ReadFile(result); err != nil || !strings.HasPrefix(string(line), `{"outcome":"landed"`) {
+		t.Errorf("result file %q, %v", line, err)
+	}
+
+	a = newApp([]string{"load", "--result-file", result}, &bytes.Buffer{}, &bytes.Buffer{})
+	if code := a.quit(interrupted{syscall.SIGINT}); code != 130 {
+		t.Errorf("exit code %d, want 130", code)
+	}
+	if line, err := os.ReadFile(result); err != nil || !strings.HasPrefix(string(line), `{"outcome":"interrupted"`) {
+		t.Errorf("result file %q, %v", line, err)
+	}
+}
