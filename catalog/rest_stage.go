@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -14,8 +13,6 @@ import (
 	icebergcat "github.com/apache/iceberg-go/catalog"
 	"github.com/apache/iceberg-go/catalog/rest"
 	"github.com/apache/iceberg-go/table"
-
-	"github.com/calve-data/calve/lake"
 )
 
 // A REST server can say what a table will be without making it: the staged
@@ -96,13 +93,4 @@ func (s *staging) committed(r *http.Request) (*http.Response, error) {
 func cannotStage(err error) bool {
 	return errors.Is(err, rest.ErrEndpointNotSupported) || errors.Is(err, iceberg.ErrNotImplemented) ||
 		errors.Is(err, rest.ErrBadRequest) || strings.Contains(err.Error(), "UnsupportedOperation")
-}
-
-// existsMeanwhile is the error of a draft whose table was made by another
-// program since it was looked for.
-func existsMeanwhile(err error) error {
-	if errors.Is(err, icebergcat.ErrTableAlreadyExists) {
-		return fmt.Errorf("%w: it was created meanwhile, or a view has its name: %w", err, lake.ErrTemporary)
-	}
-	return err
 }

@@ -79,8 +79,10 @@ func (c *Catalog) draft(ctx context.Context, id table.Identifier, schema *iceber
 			return nil, fmt.Errorf("the catalog makes tables of format version %d where it was asked for 2: %w", staged.Metadata().Version(), lake.ErrRefused)
 		case err == nil:
 			return table.New(id, staged.Metadata(), staged.MetadataLocation(), staged.FS, c), nil
+		case errors.Is(err, icebergcat.ErrTableAlreadyExists):
+			return c.draftMeanwhile(ctx, id, schema, spec, props, err)
 		case !cannotStage(err):
-			return nil, existsMeanwhile(err)
+			return nil, err
 		}
 	}
 	if location == "" {
@@ -89,6 +91,21 @@ func (c *Catalog) draft(ctx context.Context, id table.Identifier, schema *iceber
 		}
 	}
 	return c.draftAt(id, location, schema, spec, props)
+}
+
+// draftMeanwhile drafts a table that another program has made since it was
+// looked for, in the place of that table. Whether the one is superseded by the
+// other is for the commit to say, which reads the history.
+func (c *Catalog) draftMeanwhile(ctx context.Context, id table.Identifier, schema *iceberg.Schema, spec *iceberg.PartitionSpec, props iceberg.Properties, exists error) (*table.Table, error) {
+	t, err := c.LoadTable(ctx, id)
+	if err != nil {
+		return nil, fmt.Errorf("%w: it was created meanwhile, or a view has its name: %w", exists, lake.ErrTemporary)
+	}
+	meta, err := table.NewMetadata(schema, spec, table.UnsortedSortOrder, t.Location(), props)
+	if err != nil {
+		return nil, err
+	}
+	return table.New(id, meta, t.MetadataLocation(), t.FS, c), nil
 }
 
 func (c *Catalog) draftAt(id table.Identifier, location string, schema *iceberg.Schema, spec *iceberg.PartitionSpec, props iceberg.Properties) (*table.Table, error) {
