@@ -19,6 +19,7 @@ import (
 
 // What a load asks of its services, for hooks.
 func readsSource(r Request) bool { return strings.Contains(r.What, "/raw/") }
+
 func puts(r Request, ending string) bool {
 	path, _, _ := strings.Cut(r.What, "?")
 	return strings.HasPrefix(r.What, "PUT ") && strings.HasSuffix(path, ending)
