@@ -16,7 +16,8 @@ REST_SERVER   := $(CACHE)/lib/iceberg-rest-1.11.0-1
 # Only for test-engines: Spark and Trino with what makes them read Iceberg.
 SPARK_VERSION := 4.1.4
 SPARK         := $(CACHE)/spark-$(SPARK_VERSION)
-SPARK_JARS    := org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0 org.apache.iceberg:iceberg-aws-bundle:1.12.0
+SPARK_JARS    := org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0 org.apache.iceberg:iceberg-aws-bundle:1.12.0 \
+	org.postgresql:postgresql:42.7.7
 TRINO_VERSION := 476
 TRINO         := $(CACHE)/trino-$(TRINO_VERSION)
 
@@ -123,8 +124,8 @@ test-race: $(MINIO) $(REST_SERVER) python ## the tests of the packages that star
 	CGO_ENABLED=1 go test -race -short -timeout 30m $(RACE)
 
 .PHONY: test-engines
-test-engines: $(MINIO) python engines ## the tests on Spark and Trino too; 1.2 GB are installed first, Java 17 and 22 or later are needed
-	CALVE_ENGINES=1 go test -timeout 30m -run 'Engine' ./testenv ./cmd/calve
+test-engines: $(MINIO) $(REST_SERVER) python engines ## the tests on Spark and Trino too; 1.2 GB are installed first, Maven, Java 17 and 24 or later are needed
+	CALVE_ENGINES=1 go test -timeout 60m -run 'Engine|Connect|Readers|^TestCase' ./testenv ./cmd/calve
 
 .PHONY: fuzz
 fuzz: ## each fuzz target for FUZZTIME=20s

@@ -63,7 +63,7 @@ func (t *TrinoServer) try(home, jdk string, s3 *S3) error {
 		return err
 	}
 	config := "coordinator=true\nnode-scheduler.include-coordinator=true\n" +
-		"http-server.http.port=" + port + "\ndiscovery.uri=http://" + address + "\n" +
+		"http-server.log.enabled=false\nhttp-server.http.port=" + port + "\ndiscovery.uri=http://" + address + "\n" +
 		"query.max-memory=300MB\nquery.max-memory-per-node=300MB\nmemory.heap-headroom-per-node=300MB\n" +
 		"plugin.dir=" + filepath.Join(home, "plugin") + "\ncatalog.management=dynamic\ncatalog.store=memory\n" +
 		"node.environment=test\nnode.id=calve\nnode.internal-address=127.0.0.1\nnode.bind-ip=127.0.0.1\n"
@@ -177,6 +177,7 @@ func (t *TrinoServer) page(method, uri, body string) (page trinoPage, err error)
 	}
 	req.Header.Set("X-Trino-User", "calve")
 	req.Header.Set("X-Trino-Time-Zone", "UTC")
+	req.Header.Set("X-Trino-Client-Capabilities", "PARAMETRIC_DATETIME") // without it times are rounded to milliseconds
 	resp, err := (&http.Client{Timeout: time.Minute}).Do(req)
 	if err != nil {
 		return page, err

@@ -117,7 +117,7 @@ func trinoSnippet(t *testing.T, config *config) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	snippet, err := to.snippet("trino")
+	snippet, _, err := to.snippet("trino")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 type connectCommand struct {
 	Table  string `arg:"" help:"The table, NS.NAME, or the name of a load in calve.yaml."`
-	Engine string `required:"" enum:"duckdb,trino,spark,pyiceberg" placeholder:"NAME" help:"${enum}."`
+	Engine string `required:"" enum:"duckdb,trino,spark,pyiceberg" placeholder:"NAME" help:"The engine: duckdb, trino, spark or pyiceberg."`
 	JSON   bool   `help:"Print one JSON object with the snippet in it."`
 
 	catalogFlags
@@ -66,7 +66,7 @@ func (c *connectCommand) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	snippet, err := to.snippet(c.Engine)
+	snippet, reads, err := to.snippet(c.Engine)
 	if err != nil {
 		return fmt.Errorf("connect %s to %s: %w", c.Engine, a.table, err)
 	}
@@ -76,7 +76,7 @@ func (c *connectCommand) Run(ctx context.Context, a *app) error {
 	}
 	line, err := jsonLine(connectLine{
 		Table: strings.Join(id, "."), Engine: c.Engine, Language: engines[c.Engine].language,
-		Environment: to.Environment, MetadataLocation: to.Metadata, Snippet: snippet,
+		Environment: reads, MetadataLocation: to.Metadata, Snippet: snippet,
 	})
 	if err == nil {
 		_, err = a.stdout.Write(line)

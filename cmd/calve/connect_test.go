@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -34,7 +35,19 @@ func places(t *testing.T) []place {
 	keys := []string{"LAKE_KEY=" + s3.AccessKey, "LAKE_SECRET=" + s3.SecretKey}
 	sqlite := fmt.Sprintf("catalog:\n  type: sql\n  uri: file:%s\n  warehouse: %s%s", filepath.Join(t.TempDir(), "catalog.db"), s3.URL("sqlite"), store)
 	rest := fmt.Sprintf("catalog:\n  type: rest\n  uri: %s\n%s", testenv.REST(t, s3).URI, store)
-	return []place{{name: "files"}, {"sqlite", sqlite, keys, s3}, {"rest", rest, keys, s3}}
+	// Without keys in calve.yaml, everyone has them from where AWS tools look.
+	chain := fmt.Sprintf("catalog:\n  type: sql\n  uri: file:%s\n  warehouse: %s\n  s3: {endpoint: %q}\n", filepath.Join(t.TempDir(), "catalog.db"), s3.URL("chain"), s3.Endpoint)
+	aws := []string{"AWS_ACCESS_KEY_ID=" + s3.AccessKey, "AWS_SECRET_ACCESS_KEY=" + s3.SecretKey}
+	places := []place{{name: "files"}, {"sqlite", sqlite, keys, s3}, {"rest", rest, keys, s3}, {"chain", chain, aws, s3}}
+
+	database, err := url.Parse(testenv.Postgres(t).URI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	password, _ := database.User.Password()
+	uri := strings.Replace(database.String(), ":"+password+"@", ":${LAKE_PASSWORD}@", 1)
+	postgres := fmt.Sprintf("catalog:\n  type: sql\n  uri: %s\n  warehouse: %s%s", uri, s3.URL("postgres"), store)
+	return append(places, place{"postgres", postgres, append(keys, "LAKE_PASSWORD="+password), s3})
 }
 
 // The snippets of every engine that can read a place do so as they are printed.
@@ -58,7 +71,7 @@ func TestConnect(t *testing.T) {
 				}
 				showsAll(t, testenv.SparkScript(t, fetch.ReplaceAllLiteralString(snippet, `"spark.jars", "`+jars+`"`), p.env...))
 			})
-			if p.name != "rest" {
+			if p.name != "rest" && p.name != "postgres" {
 				return // the scenes have why
 			}
 			t.Run("trino", func(t *testing.T) {
@@ -68,8 +81,9 @@ func TestConnect(t *testing.T) {
 				if query == nil {
 					t.Fatalf("the snippet has no query:\n%s", snippet)
 				}
-				trino.Catalog(t, "lake", snippet)
-				showsAll(t, fmt.Sprint(trino.QueryAs(t, query[1])))
+				// The file's name is the catalog's.
+				trino.Catalog(t, p.name, snippet)
+				showsAll(t, fmt.Sprint(trino.QueryAs(t, strings.Replace(query[1], "FROM lake.", "FROM "+p.name+".", 1))))
 			})
 		})
 	}
@@ -103,16 +117,22 @@ func (p place) connect(t *testing.T, config, engine string) string {
 	snippet := calve(t, "connect", "events", "--engine", engine, "--config", config)
 	line := calve(t, "connect", "events", "--engine", engine, "--config", config, "--json")
 	for _, v := range p.env {
-		if secret, found := strings.CutPrefix(v, "LAKE_SECRET="); found && strings.Contains(snippet+line, secret) {
-			t.Errorf("the secret is in the snippet:\n%s", snippet)
+		name, value, _ := strings.Cut(v, "=")
+		if !strings.HasSuffix(name, "_KEY_ID") && name != "LAKE_KEY" && strings.Contains(snippet+line, value) {
+			t.Errorf("%s is in the snippet:\n%s", name, snippet)
 		}
 	}
 	var answer connectLine
 	if err := json.Unmarshal([]byte(line), &answer); err != nil {
 		t.Fatal(err)
 	}
-	if answer.Snippet != snippet || len(answer.Environment) != len(p.env) {
-		t.Errorf("--json has %+v; the snippet is\n%s", answer, snippet)
+	if answer.Snippet != snippet {
+		t.Errorf("--json has %q; the snippet is\n%s", answer.Snippet, snippet)
+	}
+	for _, v := range answer.Environment {
+		if strings.Count(snippet, v.Name) < 2 { // in a comment, and where it is read
+			t.Errorf("--json names %s, which the snippet does not read:\n%s", v.Name, snippet)
+		}
 	}
 	return snippet
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"text/template"
@@ -17,9 +18,10 @@ var snippets embed.FS
 
 // engine is what calve knows of a query engine.
 type engine struct {
-	file, language string
-	// notes are the first comments of a snippet, about the table in front.
-	notes []string
+	// file is the template; comment is what a comment begins with in its language.
+	file, language, comment string
+	// use says what to do with a snippet.
+	use string
 	// obstacles are why it cannot read a table; the first that holds counts.
 	obstacles []obstacle
 }
@@ -39,23 +41,23 @@ const (
 
 var engines = map[string]engine{ //nolint:gochecknoglobals // a table that nobody changes
 	"duckdb": {
-		file: "duckdb.sql", language: "sql",
-		notes: []string{"for the duckdb shell, 1.5 or later"},
+		file: "duckdb.sql", language: "sql", comment: "-- ",
+		use: "for the duckdb shell, 1.5 or later",
 	},
 	"pyiceberg": {
-		file: "pyiceberg.py", language: "python",
-		notes: []string{"for Python with pip install 'pyiceberg[pyarrow,s3fs,sql-sqlite,sql-postgres]'"},
+		file: "pyiceberg.py", language: "python", comment: "# ",
+		use: "for Python with pip install 'pyiceberg[pyarrow,s3fs,sql-sqlite,sql-postgres]'",
 	},
 	"spark": {
-		file: "spark.py", language: "python",
-		notes: []string{"for Python with pip install pyspark==4.1.4, and Java 17 or 21"},
+		file: "spark.py", language: "python", comment: "# ",
+		use: "for Python with pip install pyspark==4.1.4, and Java 17 or 21",
 		obstacles: []obstacle{
 			{func(to *connection) bool { return !identifier.MatchString(to.Alias()) }, "Spark must call the catalog as its rows do, and cannot: set catalog.name to letters and digits before tables are made"},
 		},
 	},
 	"trino": {
-		file: "trino.properties", language: "properties",
-		notes: []string{"for Trino 476, as etc/catalog/lake.properties of its server, started with the variables named here"},
+		file: "trino.properties", language: "properties", comment: "# ",
+		use: "for Trino 476, as etc/catalog/lake.properties of its server, started with the variables named here",
 		obstacles: []obstacle{
 			{func(to *connection) bool { return to.Store == nil }, "Trino reads no tables in plain local files: keep the warehouse in an S3 store and the catalog in PostgreSQL or behind REST; duckdb, pyiceberg and spark read this one"},
 			{func(to *connection) bool { return to.SQLite }, "Trino has no driver for an SQLite catalog: use PostgreSQL or REST; duckdb, pyiceberg and spark read this one"},
@@ -68,41 +70,40 @@ var engines = map[string]engine{ //nolint:gochecknoglobals // a table that nobod
 
 var identifier = regexp.MustCompile(`^[A-Za-z]\w*$`)
 
-// snippet is what a user pastes.
-func (to *connection) snippet(name string) (string, error) {
+// snippet is what a user pastes, and the variables that it reads.
+func (to *connection) snippet(name string) (text string, reads []variable, err error) {
 	e := engines[name]
 	for _, o := range e.obstacles {
 		if o.holds(to) {
-			return "", fmt.Errorf("%w: %s", errNoSnippet, o.why)
+			return "", nil, fmt.Errorf("%w: %s", errNoSnippet, o.why)
 		}
 	}
 	t, err := template.New(e.file).Funcs(quoting).ParseFS(snippets, path.Join("connect", e.file))
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	var b strings.Builder
-	err = t.Execute(&b, snippetData{to, e})
-	return b.String(), err
+	var body strings.Builder
+	if err := t.Execute(&body, to); err != nil {
+		return "", nil, err
+	}
+	reads = slices.DeleteFunc(slices.Clone(to.Environment), func(v variable) bool { return !strings.Contains(body.String(), v.Name) })
+	for _, note := range to.notes(e, reads) {
+		text += e.comment + printable(note) + "\n"
+	}
+	return text + body.String(), reads, nil
 }
 
-// snippetData is what a template sees.
-type snippetData struct {
-	*connection
-	engine engine
-}
-
-// Notes are the comments that a snippet begins with.
-func (d snippetData) Notes() []string {
-	notes := []string{printable(d.Schema() + "." + d.Name + ", " + d.engine.notes[0])}
-	if d.engine.language == "properties" {
-		query := fmt.Sprintf("SELECT * FROM lake.%s.%s LIMIT 10", sqlName(d.Schema()), sqlName(d.Name))
-		notes = append(notes, printable("Then: trino --execute '"+query+"'"))
+// notes are the comments that a snippet begins with.
+func (to *connection) notes(e engine, reads []variable) []string {
+	notes := []string{to.Schema() + "." + to.Name + ", " + e.use}
+	if e.language == "properties" {
+		notes = append(notes, fmt.Sprintf("Then: trino --execute 'SELECT * FROM lake.%s.%s LIMIT 10'", sqlName(to.Schema()), sqlName(to.Name)))
 	}
-	for _, v := range d.Environment {
+	for _, v := range reads {
 		notes = append(notes, fmt.Sprintf("Reads %s from the environment: %s in calve.yaml", v.Name, v.Holds))
 	}
-	for _, name := range d.left {
-		notes = append(notes, printable("Not carried over from calve.yaml: catalog.properties."+name))
+	for _, name := range to.left {
+		notes = append(notes, "Not carried over from calve.yaml: catalog.properties."+name)
 	}
 	return notes
 }

@@ -1,6 +1,4 @@
-{{range .Notes}}-- {{.}}
-{{end}}
-{{- if or .Store .REST}}INSTALL httpfs; LOAD httpfs;
+{{if or .Store .REST}}INSTALL httpfs; LOAD httpfs;
 {{end}}INSTALL iceberg; LOAD iceberg;
 {{with .Store}}{{if not .Key}}INSTALL aws; LOAD aws;
 {{end}}CREATE OR REPLACE SECRET lake_store (TYPE s3

@@ -1,11 +1,8 @@
-{{range .Notes}}# {{.}}
-{{end -}}
 {{if .Environment}}import os
 
 {{end}}from pyiceberg.catalog import load_catalog
-{{with .Password}}{{if ne . "PGPASSWORD"}}
-os.environ["PGPASSWORD"] = os.environ[{{py .}}]
-{{end}}{{end}}
+{{with .Password}}
+os.environ["PGPASSWORD"] = os.environ[{{py .}}]{{end}}
 catalog = load_catalog(
     {{py .Catalog}},
     **{

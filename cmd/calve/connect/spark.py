@@ -1,5 +1,3 @@
-{{range .Notes}}# {{.}}
-{{end -}}
 {{if .Environment}}import os
 
 {{end}}from pyspark.sql import SparkSession
