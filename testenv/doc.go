@@ -1,7 +1,7 @@
 // Package testenv is the laboratory of calve: services to test against (a real
-// MinIO, PostgreSQL and Iceberg REST catalog, DuckDB, PyIceberg), faults at every step of a load, other writers of
-// the same table, a model of what a correct table holds, and the check that
-// every test ends with. It is for tests only, of calve and of programs that
+// MinIO, PostgreSQL and Iceberg REST catalog, DuckDB, PyIceberg, Spark, Trino),
+// faults at every step of a load, other writers of the same table, a model of
+// what a correct table holds, and the check that every test ends with. It is for tests only, of calve and of programs that
 // import calve; nothing that ships imports it.
 //
 // A test begins by asking for what it needs and is skipped where that cannot be

@@ -78,7 +78,7 @@ func (t *TrinoServer) try(home, jdk string, s3 *S3) error {
 		return err
 	}
 	t.uri, t.catalogs = "http://"+address, map[string]bool{}
-	return t.process.await(3*time.Minute, func() error {
+	return t.process.await(10*time.Minute, func() error {
 		_, err := t.ask("SELECT count(*) FROM system.runtime.nodes")
 		return err
 	})
