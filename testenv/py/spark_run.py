@@ -5,7 +5,7 @@ import sys
 if ask["Spark"] not in sys.path:
     sys.path.insert(0, ask["Spark"])
 from pyspark.sql import SparkSession
-from pyspark.sql.types import ArrayType, StructType, TimestampType
+from pyspark.sql.types import ArrayType, DecimalType, StructType, TimestampType
 
 
 def typed(v, kind):
@@ -14,6 +14,11 @@ def typed(v, kind):
         return None
     if isinstance(kind, TimestampType):
         return v.replace(tzinfo=datetime.timezone.utc)
+    if isinstance(kind, DecimalType):
+        # Small ones come with more places than the column has.
+        exact = v.quantize(decimal.Decimal(1).scaleb(-kind.scale), context=decimal.Context(prec=38))
+        assert exact == v, "%s is not of the type %s" % (v, kind)
+        return exact
     if isinstance(kind, ArrayType):
         return [typed(x, kind.elementType) for x in v]
     if isinstance(kind, StructType):
