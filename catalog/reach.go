@@ -16,15 +16,17 @@ import (
 // Reached is a configuration with every default in its place: what another
 // engine must be told to reach the same catalog and store.
 type Reached struct {
-	// Type is sqlite, postgres or rest. URI is the path of an SQLite file, else
+	// Type is sqlite, postgres, rest or glue. URI is the path of an SQLite file, else
 	// that of the configuration.
 	Type, URI string
 	// Name and Warehouse are never empty, but for the warehouse of a REST catalog.
 	Name, Warehouse string
+	// Access is that of a REST catalog.
+	Access Access
 	// S3 has the endpoint, the region and the addressing that are used. What is
 	// empty is left to the AWS SDK.
 	S3 S3
-	// Properties are those of the configuration.
+	// Properties are those of the configuration that the fields above do not say.
 	Properties map[string]string
 }
 
@@ -34,7 +36,15 @@ func (c Config) Reach() (Reached, error) {
 	if err != nil {
 		return Reached{}, err
 	}
-	r := Reached{Type: c.Type, URI: c.URI, Name: c.name(), Warehouse: c.Warehouse, S3: s3Of(props), Properties: c.Properties}
+	r := Reached{Type: c.Type, URI: c.URI, Name: c.name(), Warehouse: c.Warehouse, S3: s3Of(props), Properties: map[string]string{}}
+	if c.Type == "rest" {
+		r.Access = takeAccess(c, props)
+	}
+	for key, value := range c.Properties {
+		if _, left := props[key]; left && !strings.HasPrefix(key, "s3.") {
+			r.Properties[key] = value
+		}
+	}
 	switch c.Type {
 	case "", "sqlite":
 		dir, err := localFolder(firstOf(c.Warehouse, "lakehouse"))

@@ -24,10 +24,10 @@ type connection struct {
 	Catalog   string
 	Warehouse string
 
-	// REST or SQLite; neither: PostgreSQL. URI is the server's URL, the file, or
-	// host, port and database.
-	REST, SQLite bool
-	URI          string
+	// REST, SQLite or Glue; none of them: PostgreSQL. URI is the server's URL, the
+	// file, or host, port and database.
+	REST, SQLite, Glue bool
+	URI                string
 	// User and Password are PostgreSQL's.
 	User, Password string
 	// Bearer, or Credential with TokenURI and Scope, open a REST catalog.
@@ -38,7 +38,7 @@ type connection struct {
 
 	// Environment are the variables that hold what is secret.
 	Environment []variable
-	// left are the properties of calve.yaml that stand for nothing here.
+	// left are the keys of calve.yaml that stand for nothing here.
 	left []string
 }
 
@@ -85,29 +85,30 @@ func newConnection(c *config, warehouse string, t *table.Table) (*connection, er
 		to.SQLite, to.URI = true, reached.URI
 	case "postgres":
 		err = to.postgres(c, reached)
-	default:
-		err = fmt.Errorf("of a %s catalog: %w: there are snippets for sqlite, sql and rest", reached.Type, errNoSnippet)
+	case "glue":
+		to.Glue = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(reached.Access.Headers)) {
+		to.left = append(to.left, "catalog.headers."+name)
 	}
 	for _, name := range slices.Sorted(maps.Keys(reached.Properties)) {
-		if !strings.HasPrefix(name, "s3.") && !slices.Contains(restProperties, name) {
-			to.left = append(to.left, name)
-		}
+		to.left = append(to.left, "catalog.properties."+name)
 	}
 	return to, err
 }
 
-// restProperties are the properties of a REST catalog that snippets carry over.
-var restProperties = []string{"token", "credential", "oauth2-server-uri", "scope"} //nolint:gochecknoglobals // nobody changes it
-
 func (to *connection) rest(c *config, r catalog.Reached) {
 	to.REST, to.URI = true, strings.TrimRight(r.URI, "/")
-	if r.Properties["token"] != "" {
-		to.Bearer = to.secret(c, "LAKE_TOKEN", "catalog.properties.token")
-	} else if r.Properties["credential"] != "" {
-		to.Credential = to.secret(c, "LAKE_CREDENTIAL", "catalog.properties.credential")
-		to.TokenURI, to.Scope = r.Properties["oauth2-server-uri"], r.Properties["scope"]
+	if r.Access.Token != "" {
+		to.Bearer = to.secret(c, "LAKE_TOKEN", "catalog.token", "catalog.properties.token")
+	} else if r.Access.Credential != "" {
+		to.Credential = to.secret(c, "LAKE_CREDENTIAL", "catalog.credential", "catalog.properties.credential")
+		to.TokenURI, to.Scope = r.Access.OAuth2ServerURI, r.Access.Scope
 		if to.TokenURI == "" {
 			to.TokenURI = to.URI + "/v1/oauth/tokens"
+		}
+		if to.Scope == "" {
+			to.Scope = "catalog"
 		}
 	}
 }

@@ -46,12 +46,14 @@ var engines = map[string]engine{ //nolint:gochecknoglobals // a table that nobod
 	},
 	"pyiceberg": {
 		file: "pyiceberg.py", language: "python", comment: "# ",
-		use: "for Python with pip install 'pyiceberg[pyarrow,s3fs,sql-sqlite,sql-postgres]'",
+		use:       "for Python with pip install 'pyiceberg[pyarrow,s3fs,sql-sqlite,sql-postgres]'",
+		obstacles: []obstacle{noGlue},
 	},
 	"spark": {
 		file: "spark.py", language: "python", comment: "# ",
 		use: "for Python with pip install pyspark==4.1.4, and Java 17 or 21",
 		obstacles: []obstacle{
+			noGlue,
 			{func(to *connection) bool { return !identifier.MatchString(to.Alias()) }, "Spark must call the catalog as its rows do, and cannot: set catalog.name to letters and digits before tables are made"},
 		},
 	},
@@ -59,6 +61,7 @@ var engines = map[string]engine{ //nolint:gochecknoglobals // a table that nobod
 		file: "trino.properties", language: "properties", comment: "# ",
 		use: "for Trino 476, as etc/catalog/lake.properties of its server, started with the variables named here",
 		obstacles: []obstacle{
+			noGlue,
 			{func(to *connection) bool { return to.Store == nil }, "Trino reads no tables in plain local files: keep the warehouse in an S3 store and the catalog in PostgreSQL or behind REST; duckdb, pyiceberg and spark read this one"},
 			{func(to *connection) bool { return to.SQLite }, "Trino has no driver for an SQLite catalog: use PostgreSQL or REST; duckdb, pyiceberg and spark read this one"},
 			{func(to *connection) bool { return !to.REST && to.Nested() }, "Trino sees only namespaces of one level in an SQL catalog: use REST"},
@@ -66,6 +69,13 @@ var engines = map[string]engine{ //nolint:gochecknoglobals // a table that nobod
 			{func(to *connection) bool { return to.Store.Token != "" }, "Trino takes a session token only from the AWS variables of its server: leave the keys out of calve.yaml and set them there"},
 		},
 	},
+}
+
+// noGlue is of the engines that must ask the catalog: what they would need to
+// reach Glue is tested nowhere here.
+var noGlue = obstacle{ //nolint:gochecknoglobals // nobody changes it
+	func(to *connection) bool { return to.Glue },
+	"of a Glue catalog only duckdb is told, which needs just the table's metadata file; set up the engine by its own pages on Glue",
 }
 
 var identifier = regexp.MustCompile(`^[A-Za-z]\w*$`)
@@ -103,7 +113,7 @@ func (to *connection) notes(e engine, reads []variable) []string {
 		notes = append(notes, fmt.Sprintf("Reads %s from the environment: %s in calve.yaml", v.Name, v.Holds))
 	}
 	for _, name := range to.left {
-		notes = append(notes, "Not carried over from calve.yaml: catalog.properties."+name)
+		notes = append(notes, "Not carried over from calve.yaml: "+name)
 	}
 	return notes
 }

@@ -38,7 +38,7 @@ func connectionTo(t *testing.T, yaml, location string, id ...string) *connection
 func TestSnippetsOfOtherCatalogs(t *testing.T) {
 	const (
 		lent    = "catalog: {type: rest, uri: 'https://catalog.example.com/', warehouse: prod}\n"
-		bearer  = "catalog: {type: rest, uri: 'https://catalog.example.com', properties: {token: a-secret-token, header.X-Team: blue}}\n"
+		bearer  = "catalog: {type: rest, uri: 'https://catalog.example.com', token: a-secret-token, headers: {X-Team: blue}, properties: {rest.sigv4-enabled: 'false'}}\n"
 		oauth   = "catalog: {type: rest, uri: 'https://catalog.example.com', properties: {credential: 'id:${CALVE_TEST_SECRET}', scope: PRINCIPAL_ROLE:ALL}}\n"
 		literal = "catalog: {type: rest, uri: 'https://catalog.example.com', s3: {endpoint: 'https://s3.example.com', access_key_id: an-id, secret_access_key: a-secret-key, path_style: false}}\n"
 	)
@@ -50,8 +50,8 @@ func TestSnippetsOfOtherCatalogs(t *testing.T) {
 		{"lent keys", lent, "duckdb", []string{"ATTACH 'prod' AS lake (TYPE iceberg, ENDPOINT 'https://catalog.example.com', AUTHORIZATION_TYPE 'none');"}},
 		{"lent keys", lent, "spark", []string{`.header.X-Iceberg-Access-Delegation", "vended-credentials"`}},
 		{"lent keys", lent, "trino", []string{"iceberg.rest-catalog.vended-credentials-enabled=true\n"}},
-		{"bearer", bearer, "duckdb", []string{"(TYPE iceberg, TOKEN getenv('LAKE_TOKEN'));", "SECRET lake_catalog", "-- Not carried over from calve.yaml: catalog.properties.header.X-Team\n"}},
-		{"bearer", bearer, "pyiceberg", []string{`"token": os.environ["LAKE_TOKEN"],`, "# Reads LAKE_TOKEN from the environment: catalog.properties.token in calve.yaml\n"}},
+		{"bearer", bearer, "duckdb", []string{"(TYPE iceberg, TOKEN getenv('LAKE_TOKEN'));", "SECRET lake_catalog", "-- Not carried over from calve.yaml: catalog.headers.X-Team\n", "-- Not carried over from calve.yaml: catalog.properties.rest.sigv4-enabled\n"}},
+		{"bearer", bearer, "pyiceberg", []string{`"token": os.environ["LAKE_TOKEN"],`, "# Reads LAKE_TOKEN from the environment: catalog.token in calve.yaml\n"}},
 		{"bearer", bearer, "trino", []string{"iceberg.rest-catalog.oauth2.token=${ENV:LAKE_TOKEN}\n"}},
 		{"credential", oauth, "duckdb", []string{"CLIENT_SECRET split_part(getenv('LAKE_CREDENTIAL'), ':', 2), OAUTH2_SERVER_URI 'https://catalog.example.com/v1/oauth/tokens', OAUTH2_SCOPE 'PRINCIPAL_ROLE:ALL');"}},
 		{"credential", oauth, "spark", []string{`.credential", os.environ["LAKE_CREDENTIAL"])`, `.scope", "PRINCIPAL_ROLE:ALL")`}},
@@ -103,6 +103,7 @@ func TestSnippetsOfOddNames(t *testing.T) {
 		{"trino", sql, "one level", []string{"a", "b", "events"}},
 		{"trino", "catalog: {type: sql, uri: 'file:/catalog.db', warehouse: 's3://lake/wh'}\n", "no driver for an SQLite catalog", []string{"demo", "events"}},
 		{"trino", "catalog: {type: rest, uri: 'https://catalog.example.com', s3: {access_key_id: x, secret_access_key: y, session_token: z}}\n", "session token", []string{"demo", "events"}},
+		{"spark", "catalog: {type: glue}\n", "only duckdb", []string{"demo", "events"}},
 		{"spark", "catalog: {type: sql, name: 'my catalog', uri: 'postgres://db/ice', warehouse: 's3://lake/wh'}\n", "set catalog.name", []string{"demo", "events"}},
 	} {
 		_, _, err := connectionTo(t, tc.yaml, "s3://lake/t", tc.id...).snippet(tc.engine)

@@ -1,13 +1,13 @@
 {{if or .Store .REST}}INSTALL httpfs; LOAD httpfs;
 {{end}}INSTALL iceberg; LOAD iceberg;
-{{with .Store}}{{if not .Key}}INSTALL aws; LOAD aws;
+{{if or (not .REST) .OwnKeys}}{{with .Store}}{{if not .Key}}INSTALL aws; LOAD aws;
 {{end}}CREATE OR REPLACE SECRET lake_store (TYPE s3
 {{- if .Key}}, KEY_ID getenv({{sql .Key}}), SECRET getenv({{sql .Secret}}){{else}}, PROVIDER credential_chain{{end}}
 {{- if .Token}}, SESSION_TOKEN getenv({{sql .Token}}){{end}}
 {{- if .Region}}, REGION {{sql .Region}}{{end}}
 {{- if .Endpoint}}, ENDPOINT {{sql .Host}}, USE_SSL {{.TLS}}{{end}}
 {{- if .PathStyle}}, URL_STYLE 'path'{{end}});
-{{end}}
+{{end}}{{end}}
 {{- if .REST}}
 {{- with .Credential}}CREATE OR REPLACE SECRET lake_catalog (TYPE iceberg, CLIENT_ID split_part(getenv({{sql .}}), ':', 1), CLIENT_SECRET split_part(getenv({{sql .}}), ':', 2), OAUTH2_SERVER_URI {{sql $.TokenURI}}
 {{- with $.Scope}}, OAUTH2_SCOPE {{sql .}}{{end}});
