@@ -50,6 +50,9 @@ func places(t *testing.T) []place {
 	password, _ := database.User.Password()
 	uri := strings.Replace(database.String(), ":"+password+"@", ":${LAKE_PASSWORD}@", 1)
 	postgres := fmt.Sprintf("catalog:\n  type: sql\n  uri: %s\n  warehouse: %s%s", uri, s3.URL("postgres"), store)
+	// Trino has the variables that are set where it starts.
+	t.Setenv("LAKE_CREDENTIAL", "client:s3cret-word")
+	t.Setenv("LAKE_PASSWORD", password)
 	return append(places, place{"postgres", postgres, append(keys, "LAKE_PASSWORD="+password), s3})
 }
 
