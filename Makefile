@@ -15,6 +15,14 @@ PYTHON_STAMP  := $(PYTHON)/requirements.txt
 REQUIREMENTS  := testenv/py/requirements.txt
 REST_SERVER   := $(CACHE)/lib/iceberg-rest-1.11.0-1
 
+# Only for test-engines: Spark and Trino with what makes them read Iceberg.
+SPARK_VERSION := 4.1.4
+SPARK         := $(CACHE)/spark-$(SPARK_VERSION)
+SPARK_JARS    := org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0 org.apache.iceberg:iceberg-aws-bundle:1.12.0 \
+	org.postgresql:postgresql:42.7.7
+TRINO_VERSION := 476
+TRINO         := $(CACHE)/trino-$(TRINO_VERSION)
+
 # Pure Go, in all that is built and tested but the race detector, which needs
 # cgo: then everything shares one build cache.
 export CGO_ENABLED := 0
@@ -67,6 +75,27 @@ python: # DuckDB and PyIceberg, made anew where the versions changed
 		'$(PYTHON)/bin/python' -m pip install --quiet --disable-pip-version-check -r $(REQUIREMENTS) && \
 		cp $(REQUIREMENTS) '$(PYTHON_STAMP)'; }
 
+# copy puts the artifacts $(1) of Maven Central into the folder $(2).
+copy = for artifact in $(1); do \
+	mvn -B -q dependency:copy "-Dartifact=$$artifact" -DoutputDirectory=$(2) || exit 1; done
+
+.PHONY: engines
+engines: $(SPARK) $(TRINO) # built aside and moved in whole, like the tools
+
+$(SPARK):
+	@dir=$$(mktemp -d) && echo "installing Spark $(SPARK_VERSION), 0.6 GB" && \
+		python3 -m pip install --quiet --disable-pip-version-check --no-cache-dir \
+			--target "$$dir/python" 'pyspark==$(SPARK_VERSION)' && \
+		$(call copy,$(SPARK_JARS),"$$dir/jars") && \
+		mkdir -p '$(CACHE)' && mv "$$dir" '$@'
+
+$(TRINO):
+	@dir=$$(mktemp -d) && echo "installing Trino $(TRINO_VERSION), 0.6 GB" && \
+		$(call copy,io.trino:trino-server-core:$(TRINO_VERSION):tar.gz io.trino:trino-iceberg:$(TRINO_VERSION):zip,"$$dir") && \
+		tar -xzf "$$dir"/*.tar.gz -C "$$dir" && mkdir "$$dir/trino" && mv "$$dir"/trino-server-core-$(TRINO_VERSION)/* "$$dir/trino" && \
+		python3 -m zipfile -e "$$dir"/*.zip "$$dir/zip" && mkdir -p "$$dir/trino/plugin" && mv "$$dir"/zip/* "$$dir/trino/plugin/iceberg" && \
+		mkdir -p '$(CACHE)' && mv "$$dir/trino" '$@' && rm -rf "$$dir"
+
 .PHONY: build
 build: ## build bin/calve, one static file
 	go build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/calve ./cmd/calve
@@ -98,6 +127,10 @@ test: $(MINIO) $(VERSITY) $(REST_SERVER) python ## all tests
 .PHONY: test-race
 test-race: $(MINIO) $(VERSITY) $(REST_SERVER) python ## the tests of the packages that start goroutines, under the race detector; on the excerpt of the real data
 	CGO_ENABLED=1 go test -race -short -timeout 30m $(RACE)
+
+.PHONY: test-engines
+test-engines: $(MINIO) $(REST_SERVER) python engines ## the tests on Spark and Trino too; 1.2 GB are installed first, Maven, Java 17 and 24 or later are needed
+	CALVE_ENGINES=1 go test -timeout 60m -run 'Engine|Connect|Readers|^TestCase' ./testenv ./cmd/calve
 
 .PHONY: fuzz
 fuzz: ## each fuzz target for FUZZTIME=20s

@@ -59,7 +59,7 @@ func TestCase36_TheRowOnTheBoundaryIsReadOnce(t *testing.T) {
 	t.Parallel()
 	const csv = "id,event_time\n1,2026-05-04T00:00:00.000000Z\n2,2026-05-04T23:59:59.999999Z\n" +
 		"3,2026-05-04T23:59:59.999999900Z\n4,2026-05-05T00:00:00Z\n5,2026-05-05T23:59:59.9999999Z\n6,2026-05-06T00:00:00Z\n"
-	onStores(t, func(t *testing.T, cat *testenv.LocalCatalog) {
+	onReaders(t, func(t *testing.T, cat *testenv.LocalCatalog) {
 		path := filepath.Join(t.TempDir(), "in.csv")
 		if err := os.WriteFile(path, []byte(csv), 0o644); err != nil {
 			t.Fatal(err)
@@ -93,7 +93,7 @@ func TestCase36_TheRowOnTheBoundaryIsReadOnce(t *testing.T) {
 // NULL and the text "null" are two partitions, and either is replaced alone.
 func TestCase45_NullAndTheTextNull(t *testing.T) {
 	t.Parallel()
-	onStores(t, func(t *testing.T, cat *testenv.LocalCatalog) {
+	onReaders(t, func(t *testing.T, cat *testenv.LocalCatalog) {
 		s := keyed(t, cat)
 		s.replace(caseDay, keyedRow(1, nil), keyedRow(2, "null"))
 		if diff := cmp.Diff([]string{"=null", "NULL"}, keysOf(t, s)); diff != "" {
@@ -111,7 +111,7 @@ func TestCase45_NullAndTheTextNull(t *testing.T) {
 // The empty text hides no manifest from a filter, nor from a load.
 func TestCase46_TheEmptyTextHidesNothing(t *testing.T) {
 	t.Parallel()
-	onStores(t, func(t *testing.T, cat *testenv.LocalCatalog) {
+	onReaders(t, func(t *testing.T, cat *testenv.LocalCatalog) {
 		s := keyed(t, cat)
 		s.replace(caseDay, keyedRow(1, ""), keyedRow(2, "x"), keyedRow(3, "y"))
 		agreeOn(t, cat, s.load, filtered{"k = ''", []string{"1"}}, filtered{"k = 'x'", []string{"2"}}, filtered{"k >= ''", []string{"1", "2", "3"}})
@@ -128,7 +128,7 @@ func TestCase46_TheEmptyTextHidesNothing(t *testing.T) {
 // A partition's value reaches every engine as it is, whatever its path.
 func TestCase48_SpecialCharactersInPartitions(t *testing.T) {
 	t.Parallel()
-	onStores(t, func(t *testing.T, cat *testenv.LocalCatalog) {
+	onReaders(t, func(t *testing.T, cat *testenv.LocalCatalog) {
 		keys := []string{
 			"a/b c+é=%", "x#y", "q?z", "100%25", ".", "..", "a/../../../../../b", "a/../b", "a//b", "/", "ends ", "日本", "\\", "\"", "a:b&c;d", "*", "[a]{b}", "new\nline",
 			"__HIVE_DEFAULT_PARTITION__", "NULL", strings.Repeat("é", 300),
@@ -168,7 +168,7 @@ func TestCase48_SpecialCharactersInPartitions(t *testing.T) {
 // its other values.
 func TestCase102_NaNIsCounted(t *testing.T) {
 	t.Parallel()
-	onStores(t, func(t *testing.T, cat *testenv.LocalCatalog) {
+	onReaders(t, func(t *testing.T, cat *testenv.LocalCatalog) {
 		load := lake.Load{Table: testenv.Ident("nan"), TimeColumn: "event_time"}
 		check := testenv.Check(t, cat, load.Table, nil)
 		loadFloats(t, cat, check, load, caseDay, 1, math.NaN(), 1.5)

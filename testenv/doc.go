@@ -1,8 +1,9 @@
 // Package testenv is the laboratory of calve: services to test against (a real
-// MinIO, versitygw, PostgreSQL and Iceberg REST catalog, DuckDB, PyIceberg), bad wires to
-// them, faults at every step of a load, other writers of the same table, a model of what a correct table holds, and the check that
-// every test ends with. It is for tests only, of calve and of programs that
-// import calve; nothing that ships imports it.
+// MinIO, versitygw, PostgreSQL and Iceberg REST catalog, DuckDB, PyIceberg,
+// Spark, Trino), bad wires to them, faults at every step of a load, processes
+// that are killed, other writers of the same table, a model of what a correct
+// table holds, and the check that every test ends with. It is for tests only, of
+// calve and of programs that import calve; nothing that ships imports it.
 //
 // A test begins by asking for what it needs and is skipped where that cannot be
 // had, but fails if CI is set:

@@ -24,6 +24,9 @@ type LocalCatalog struct {
 	DB, Name, Warehouse string
 	// S3 is the store of the warehouse; nil where it is a folder.
 	S3 *S3
+	// Served is the catalog for engines that know only servers, Spark and Trino;
+	// nil where there is none.
+	Served *AnyCatalog
 }
 
 // Catalog returns a new catalog in SQLite with its tables in files, all in a
@@ -38,6 +41,14 @@ func Catalog(tb testing.TB) *LocalCatalog {
 func CatalogOn(tb testing.TB, s3 *S3) *LocalCatalog {
 	tb.Helper()
 	return newCatalog(tb, &LocalCatalog{DB: filepath.Join(tb.TempDir(), "catalog.db"), Warehouse: s3.URL("warehouse"), S3: s3})
+}
+
+// CatalogServed returns a new catalog of a REST server with its tables in the
+// bucket. It is in no file: DB and Name are empty.
+func CatalogServed(tb testing.TB, s3 *S3) *LocalCatalog {
+	tb.Helper()
+	served := RESTOn(tb, s3)
+	return &LocalCatalog{Catalog: served.Catalog, Warehouse: s3.URL("warehouse"), S3: s3, Served: served}
 }
 
 // fileURL escapes a path: that of a test named twice has a #.

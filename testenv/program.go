@@ -68,18 +68,18 @@ func (p *program) build() {
 // Process is one run of calve as a process of its own.
 type Process struct {
 	cmd            *exec.Cmd
-	stdout, stderr output
+	stdout, stderr printed
 	done           chan struct{}
 }
 
-// output keeps what a process prints, and tells when it begins.
-type output struct {
+// printed keeps what a process prints, and tells when it begins.
+type printed struct {
 	bytes.Buffer
 	once  sync.Once
 	begun chan struct{}
 }
 
-func (o *output) Write(p []byte) (int, error) {
+func (o *printed) Write(p []byte) (int, error) {
 	defer o.once.Do(func() { close(o.begun) })
 	return o.Buffer.Write(p)
 }

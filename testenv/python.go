@@ -25,6 +25,8 @@ var scripts embed.FS
 type Interp struct {
 	// Path is the interpreter.
 	Path string
+	// env are variables that it has besides those of environ.
+	env []string
 
 	mu     sync.Mutex
 	in     io.WriteCloser // closed with the binary: then the process ends
@@ -104,7 +106,7 @@ func (p *Interp) start() error {
 	}
 	cmd := exec.Command(p.Path, "-I", "-c", string(worker))
 	p.stderr = &tail{}
-	cmd.Env, cmd.Stderr = environ(), p.stderr
+	cmd.Env, cmd.Stderr = append(environ(), p.env...), p.stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		return err

@@ -28,7 +28,8 @@ type reading struct {
 	Rows []string
 }
 
-// agree checks that DuckDB and PyIceberg find what lake.Rows finds.
+// agree checks that every engine finds what lake.Rows finds: DuckDB and
+// PyIceberg, and where they have a catalog Spark and Trino.
 func agree(t *testing.T, cat *testenv.LocalCatalog, load lake.Load) {
 	t.Helper()
 	tbl := testenv.Load(t, cat, load.Table)
@@ -37,8 +38,10 @@ func agree(t *testing.T, cat *testenv.LocalCatalog, load lake.Load) {
 	for name := range want.Nulls {
 		columns = append(columns, name)
 	}
-	if diff := cmp.Diff(want, byDuckDB(t, tbl.MetadataLocation(), cat.S3, columns, numbers)); diff != "" {
-		t.Errorf("DuckDB; -lake.Rows +got:\n%s", diff)
+	for _, e := range queryEngines(t, cat, load) {
+		if diff := cmp.Diff(want, bySQL(t, columns, numbers, e.quote, e.ask)); diff != "" {
+			t.Errorf("%s; -lake.Rows +got:\n%s", e.name, diff)
+		}
 	}
 	py := testenv.PyIceberg(t, tbl.MetadataLocation(), cat.S3, testenv.PyScan{Rows: true, Sum: numbers})
 	if diff := cmp.Diff(want, reading{py.Count, py.Nulls, py.Sums, py.Rows}); diff != "" {
@@ -134,16 +137,18 @@ func (s *columnSum) String() string {
 	return s.whole.String()
 }
 
-func byDuckDB(t *testing.T, metadata string, s3 *testenv.S3, columns, numbers []string) reading {
+// bySQL is the reading of an engine that answers queries; {table} in them is
+// the table, and quote stands around names.
+func bySQL(t *testing.T, columns, numbers []string, quote string, ask func(queries ...string) [][][]string) reading {
 	t.Helper()
 	query := "SELECT count(*)"
 	for _, name := range columns {
-		query += fmt.Sprintf(", count(*) FILTER (%q IS NULL)", name)
+		query += fmt.Sprintf(", count(CASE WHEN %s%s%[1]s IS NULL THEN 1 END)", quote, name)
 	}
 	for _, name := range numbers {
-		query += fmt.Sprintf(", sum(%q)", name)
+		query += fmt.Sprintf(", sum(%s%s%[1]s)", quote, name)
 	}
-	answers := testenv.DuckDBEach(t, metadata, s3, "SELECT * FROM {table}", query+" FROM {table}")
+	answers := ask("SELECT * FROM {table}", query+" FROM {table}")
 	r := reading{Nulls: map[string]int64{}, Sums: map[string]string{}, Rows: joined(answers[0])}
 	number := func(text string) int64 {
 		n, err := strconv.ParseInt(text, 10, 64)
@@ -179,26 +184,22 @@ type filtered struct {
 	ids    []string
 }
 
-// agreeOn checks filtered reads of both engines.
+// agreeOn checks filtered reads of all engines.
 func agreeOn(t *testing.T, cat *testenv.LocalCatalog, load lake.Load, filters ...filtered) {
 	t.Helper()
 	agreeOf(t, cat, load, true, true, filters...)
+	for _, e := range queryEngines(t, cat, load)[1:] {
+		e.agree(t, filters...)
+	}
 }
 
-// agreeOf is agreeOn for some engines: where one is known to differ.
+// agreeOf is agreeOn for DuckDB and PyIceberg, or one of them: where it is known
+// to differ.
 func agreeOf(t *testing.T, cat *testenv.LocalCatalog, load lake.Load, duckDB, pyIceberg bool, filters ...filtered) {
 	t.Helper()
 	metadata := testenv.Load(t, cat, load.Table).MetadataLocation()
 	if duckDB {
-		var queries []string
-		for _, f := range filters {
-			queries = append(queries, "SELECT id FROM {table} WHERE "+f.filter)
-		}
-		for i, rows := range testenv.DuckDBEach(t, metadata, cat.S3, queries...) {
-			if diff := cmp.Diff(filters[i].ids, joined(rows)); diff != "" {
-				t.Errorf("DuckDB, %s; -want +got:\n%s", filters[i].filter, diff)
-			}
-		}
+		queryEngines(t, cat, load)[0].agree(t, filters...)
 	}
 	if pyIceberg {
 		var scans []testenv.PyScan
@@ -271,7 +272,7 @@ func fields(nameTypes ...any) *arrow.Schema {
 // After each kind of load the engines read what calve says is there.
 func TestReaders(t *testing.T) {
 	t.Parallel()
-	onStores(t, func(t *testing.T, cat *testenv.LocalCatalog) {
+	onReaders(t, func(t *testing.T, cat *testenv.LocalCatalog) {
 		schema := fields("id", arrow.PrimitiveTypes.Int64, "event_time", instants(), "region", arrow.BinaryTypes.String,
 			"amount", &arrow.Decimal128Type{Precision: 12, Scale: 2}, "ratio", arrow.PrimitiveTypes.Float64)
 		s := newShelf(t, cat, schema, "day(event_time)")
@@ -383,7 +384,7 @@ func TestReadersOfPartitions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			onStores(t, func(t *testing.T, cat *testenv.LocalCatalog) {
+			onReaders(t, func(t *testing.T, cat *testenv.LocalCatalog) {
 				s := newShelf(t, cat, schema, by...)
 				for _, window := range []string{"1970-01-01", "1600-02-29", "9998-12-31", "1969-12-31", "1600-02-29"} {
 					s.replace(window, rows[window]...)
@@ -400,7 +401,7 @@ func TestReadersOfPartitions(t *testing.T) {
 // NaN and the infinities are values like others.
 func TestReadersOfFloats(t *testing.T) {
 	t.Parallel()
-	onStores(t, func(t *testing.T, cat *testenv.LocalCatalog) {
+	onReaders(t, func(t *testing.T, cat *testenv.LocalCatalog) {
 		load := lake.Load{Table: testenv.Ident("floats"), TimeColumn: "event_time"}
 		check := testenv.Check(t, cat, load.Table, nil)
 		nan, inf := math.NaN(), math.Inf(1)

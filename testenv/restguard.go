@@ -102,8 +102,11 @@ func (g *GuardedREST) knows(authorization string) bool {
 }
 
 func (g *GuardedREST) giveToken(w http.ResponseWriter, r *http.Request) {
-	if r.FormValue("grant_type") != "client_credentials" || r.FormValue("scope") != "PRINCIPAL" ||
-		r.FormValue("client_id")+":"+r.FormValue("client_secret") != g.guard.Credential {
+	id, secret, basic := r.BasicAuth() // as OAuth2 has it; DuckDB does so
+	if !basic {
+		id, secret = r.FormValue("client_id"), r.FormValue("client_secret")
+	}
+	if r.FormValue("grant_type") != "client_credentials" || r.FormValue("scope") != "PRINCIPAL" || id+":"+secret != g.guard.Credential {
 		answerJSON(w, http.StatusUnauthorized, map[string]any{"error": "invalid_client", "error_description": "no such client"})
 		return
 	}
@@ -185,6 +188,7 @@ func marshal(v any) json.RawMessage {
 func (g *GuardedREST) keys() map[string]string {
 	g.Keys.Add(1)
 	keys := maps.Clone(g.S3.Properties())
+	keys["s3.path-style-access"] = "true"
 	if g.guard.Lifetime > 0 {
 		keys["s3.session-token-expires-at-ms"] = fmt.Sprint(time.Now().Add(g.guard.Lifetime).UnixMilli())
 	}

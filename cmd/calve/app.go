@@ -18,6 +18,7 @@ type commands struct {
 	Plan     planCommand     `cmd:"" help:"Show what a load would do, touching nothing."`
 	History  historyCommand  `cmd:"" help:"List the snapshots of a table, newest first."`
 	Rows     rowsCommand     `cmd:"" help:"Print rows of a table, or count them."`
+	Connect  connectCommand  `cmd:"" help:"Print how another engine reads a table."`
 	Maintain maintainCommand `cmd:"" help:"Expire snapshots, delete orphans and old metadata files."`
 	Init     initCommand     `cmd:"" help:"Write a commented calve.yaml to start from."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`

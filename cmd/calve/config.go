@@ -21,6 +21,8 @@ type config struct {
 	// path is the file's path, "" where there is none; dir is the folder that
 	// relative paths in it start from.
 	path, dir string
+	// written are the texts of the file by their keys, before ${…} is replaced.
+	written map[string]string
 }
 
 type catalogConfig struct {
@@ -81,7 +83,7 @@ const configName = "calve.yaml"
 // readConfig reads the file at path, or calve.yaml in the working directory if
 // there is one. Without any the config is empty.
 func readConfig(path string) (*config, secrets, error) {
-	c, hidden := &config{dir: "."}, secrets{}
+	c, hidden := &config{dir: ".", written: map[string]string{}}, secrets{}
 	asked := path != ""
 	if !asked {
 		path = configName
@@ -94,7 +96,10 @@ func readConfig(path string) (*config, secrets, error) {
 		return nil, nil, configError{file: path, text: errors.Unwrap(err).Error()}
 	}
 	c.path, c.dir = path, filepath.Dir(path)
-	d := decoder{file: path, expand: hidden.expand}
+	d := decoder{file: path, expand: func(key, text string, secret bool) (string, error) {
+		c.written[key] = text
+		return hidden.expand(key, text, secret)
+	}}
 	err = d.decode(content, c)
 	return c, hidden, err
 }

@@ -37,6 +37,7 @@ var endings = []ending{ //nolint:gochecknoglobals // a table that nobody changes
 		"--outside drop leaves such rows out and counts them",
 	},
 	{wraps(errNoOverwrite), 14, "refused", lake.Refused, "remove the file first, or work in another folder"},
+	{wraps(errNoSnippet), 14, "refused", lake.Refused, "calve rows TABLE reads it wherever it is"},
 	{
 		wraps(lake.ErrRefused), 14, "refused", lake.Refused,
 		"the table is as it was; calve history TABLE shows how it stands",
