@@ -29,6 +29,7 @@ export CGO_ENABLED := 0
 
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 FUZZTIME ?= 20s
+SOAK     ?= 30m
 # The packages that start goroutines: only there can a race be.
 RACE     := $(addsuffix /...,$(addprefix ./,$(wildcard arrowio lake testenv)))
 
@@ -131,6 +132,10 @@ test-race: $(MINIO) $(VERSITY) $(REST_SERVER) python ## the tests of the package
 .PHONY: test-engines
 test-engines: $(MINIO) $(REST_SERVER) python engines ## the tests on Spark and Trino too; 1.2 GB are installed first, Maven, Java 17 and 24 or later are needed
 	CALVE_ENGINES=1 go test -timeout 60m -run 'Engine|Connect|Readers|^TestCase' ./testenv ./cmd/calve
+
+.PHONY: soak
+soak: $(MINIO) $(REST_SERVER) ## everything at once to one table for SOAK=30m: loads, kills, other writers, maintenance
+	go test ./testenv -run '^TestSoak$$' -v -timeout 0 -soak '$(SOAK)'
 
 .PHONY: fuzz
 fuzz: ## each fuzz target for FUZZTIME=20s
