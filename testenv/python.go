@@ -57,15 +57,15 @@ func (p *Interp) run(tb testing.TB, script string, in, out any) {
 }
 
 func (p *Interp) ask(script string, in, out any) error {
-	source, err := scripts.ReadFile("py/cells.py")
-	if err != nil {
-		return err
+	var source strings.Builder
+	for _, name := range []string{"cells.py", "duckdb.py", script} {
+		part, err := scripts.ReadFile("py/" + name)
+		if err != nil {
+			return err
+		}
+		source.Write(part)
 	}
-	body, err := scripts.ReadFile("py/" + script)
-	if err != nil {
-		return err
-	}
-	question, err := json.Marshal([]any{string(source) + string(body), in})
+	question, err := json.Marshal([]any{source.String(), in})
 	if err != nil {
 		return err
 	}

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
-
-	"github.com/calve-data/calve/lake"
 )
 
 type connectCommand struct {
@@ -48,16 +45,7 @@ type connectLine struct {
 }
 
 func (c *connectCommand) Run(ctx context.Context, a *app) error {
-	config, err := c.read(a)
-	if err != nil {
-		return err
-	}
-	id, err := config.tableOf(c.Table)
-	if err != nil {
-		return err
-	}
-	a.table = lake.Load{Table: id}.TableName()
-	t, done, err := c.loadTable(ctx, config, id)
+	config, t, done, err := c.lookAt(ctx, a, c.Table)
 	if err != nil {
 		return err
 	}
@@ -75,7 +63,7 @@ func (c *connectCommand) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	line, err := jsonLine(connectLine{
-		Table: strings.Join(id, "."), Engine: c.Engine, Language: engines[c.Engine].language,
+		Table: a.table, Engine: c.Engine, Language: engines[c.Engine].language,
 		Environment: reads, MetadataLocation: to.Metadata, Snippet: snippet,
 	})
 	if err == nil {

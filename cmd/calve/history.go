@@ -33,16 +33,7 @@ Examples:
 }
 
 func (c *historyCommand) Run(ctx context.Context, a *app) error {
-	config, err := c.read(a)
-	if err != nil {
-		return err
-	}
-	id, err := config.tableOf(c.Table)
-	if err != nil {
-		return err
-	}
-	a.table = lake.Load{Table: id}.TableName()
-	t, done, err := c.loadTable(ctx, config, id)
+	_, t, done, err := c.lookAt(ctx, a, c.Table)
 	if err != nil {
 		return err
 	}

@@ -56,19 +56,11 @@ func (c *rowsCommand) Run(ctx context.Context, a *app) error {
 	if limit > 0 {
 		q.Limit = limit + 1 // one more, to know whether there are more
 	}
-	config, err := c.read(a)
-	if err != nil {
-		return err
-	}
-	id, err := config.tableOf(c.Table)
-	if err != nil {
-		return err
-	}
-	a.table = lake.Load{Table: id}.TableName()
+	var err error
 	if q.Window, q.Zone, err = c.parse(); err != nil {
 		return err
 	}
-	t, done, err := c.loadTable(ctx, config, id)
+	config, t, done, err := c.lookAt(ctx, a, c.Table)
 	if err != nil {
 		return err
 	}

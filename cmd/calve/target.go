@@ -82,12 +82,21 @@ func parseTable(text string) (table.Identifier, error) {
 	return id, nil
 }
 
-// loadTable opens the catalog and the table in it, for commands that only read.
-// The caller calls done when it no longer needs the table.
-func (f catalogFlags) loadTable(ctx context.Context, c *config, id table.Identifier) (t *table.Table, done func(), err error) {
+// lookAt reads the configuration, opens the catalog and loads the table that a
+// command names, for commands that only read. The caller calls done when it no
+// longer needs the table.
+func (f catalogFlags) lookAt(ctx context.Context, a *app, name string) (c *config, t *table.Table, done func(), err error) {
+	if c, err = f.read(a); err != nil {
+		return nil, nil, nil, err
+	}
+	id, err := c.tableOf(name)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	a.table = lake.Load{Table: id}.TableName()
 	cat, embedded, done, err := f.openToLook(ctx, c)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	if embedded {
 		t, err = namespaceToCome{cat}.LoadTable(ctx, id)
@@ -96,9 +105,9 @@ func (f catalogFlags) loadTable(ctx context.Context, c *config, id table.Identif
 	}
 	if err != nil {
 		done()
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	return t, done, nil
+	return c, t, done, nil
 }
 
 // namespaceToCome is a catalog as it will be once a load has created the
