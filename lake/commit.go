@@ -133,11 +133,11 @@ type committing struct {
 	exists bool
 }
 
-// head reads the table. Before anything was sent a table that cannot be read
-// is only temporary; afterwards the outcome is unknown, and it is read with
-// patience, also when the caller has given up. A table that was there and is
-// not found after a commit was sent is one that cannot be read: a proxy may
-// have answered.
+// head reads the table. One that cannot be read is only temporary while nothing
+// that was sent may still land; else the outcome is unknown. Once something was
+// sent the table is read with patience, also when the caller has given up. A
+// table that was there and is not found then is one that cannot be read: a proxy
+// may have answered.
 func (c *committing) head(ctx context.Context) (*table.Table, error) {
 	sent := len(c.sent) > 0
 	if sent {
@@ -165,6 +165,9 @@ func (c *committing) head(ctx context.Context) (*table.Table, error) {
 		case !sent:
 			return nil, fmt.Errorf("read the table: %w: %w", err, ErrTemporary)
 		}
+	}
+	if c.open == 0 { // all that was sent was lost, or not let in
+		return nil, fmt.Errorf("read the table: %w: %w", err, ErrTemporary)
 	}
 	return nil, fmt.Errorf("the commit was sent and the table cannot be read: %w: %w", err, ErrUnknown)
 }

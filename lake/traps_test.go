@@ -319,6 +319,45 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
+// TestUnreadableAfterALostCommit: another commit came first, so ours is
+// certainly lost, and then the catalog lets nobody in any more. Nothing about
+// that is unknown, and no file is left.
+func TestUnreadableAfterALostCommit(t *testing.T) {
+	t.Parallel()
+	e := newEvents(t, "shut")
+	e.replace("2026-05-03", event(1, "2026-05-03T01:00:00Z", 1))
+	shut := &shutAfterConflict{Catalog: hooked(e.cat, func() { e.replace("2026-05-09", event(9, "2026-05-09T02:00:00Z", 9)) })}
+	_, err := (&lake.Loader{Catalog: shut}).Load(t.Context(), e.load, source(t, event(2, "2026-05-04T02:00:00Z", 2)), window(t, "2026-05-04"))
+	want(t, err, lake.ErrDenied)
+	if errors.Is(err, lake.ErrUnknown) {
+		t.Errorf("the outcome is known: %v", err)
+	}
+	if left := e.orphans(); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+}
+
+// shutAfterConflict lets the table be read once more after a commit.
+type shutAfterConflict struct {
+	lake.Catalog
+	sent  bool
+	reads int
+}
+
+func (c *shutAfterConflict) LoadTable(ctx context.Context, id table.Identifier) (*table.Table, error) {
+	if c.sent {
+		if c.reads++; c.reads > 1 {
+			return nil, lake.ErrDenied
+		}
+	}
+	return c.Catalog.LoadTable(ctx, id)
+}
+
+func (c *shutAfterConflict) CommitTable(ctx context.Context, id table.Identifier, reqs []table.Requirement, updates []table.Update) (table.Metadata, string, error) {
+	c.sent = true
+	return c.Catalog.CommitTable(ctx, id, reqs, updates)
+}
+
 // TestUnknownOutcome: the commit lands, its answer is lost, and the catalog
 // does not answer any more. Every file stays, and running again is safe.
 func TestUnknownOutcome(t *testing.T) {
