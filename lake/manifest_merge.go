@@ -27,7 +27,8 @@ const mergeAtMost = 8
 // mergeManifests replaces neighbours in list, the manifests that a snapshot
 // would have, by one manifest with the same entries. The entries keep their
 // sequence numbers, by which deletes apply to their files. Where a manifest
-// cannot be read the list stays as it is: merging is no condition of a load.
+// cannot be read, or not be written again as another engine has written it, the
+// list stays as it is: merging is no condition of a load.
 func (j *loading) mergeManifests(ctx context.Context, meta table.Metadata, s *store, found *survey, list []iceberg.ManifestFile, put func(manifest) (iceberg.ManifestFile, error)) ([]iceberg.ManifestFile, error) {
 	chosen := neighbours(meta, found.unchanged(list))
 	if len(chosen) == 0 {
@@ -40,7 +41,7 @@ func (j *loading) mergeManifests(ctx context.Context, meta table.Metadata, s *st
 	merged := manifest{spec: *meta.PartitionSpecByID(int(chosen[0].PartitionSpecID())), existing: slices.Concat(read...)}
 	one, err := put(merged)
 	if err != nil {
-		return nil, err
+		return list, context.Cause(ctx)
 	}
 	gone := map[string]bool{}
 	for _, m := range chosen {
