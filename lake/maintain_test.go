@@ -550,6 +550,42 @@ func TestFolderOfTwoTables(t *testing.T) {
 	}
 }
 
+// TestOrphansAfterALostCreation: of two programs that created the table at
+// once, or one that was killed in the midst of it, the first metadata file is
+// left, with another UUID. It is no other table, and what it names stays.
+func TestOrphansAfterALostCreation(t *testing.T) {
+	t.Parallel()
+	e := newEvents(t, "created")
+	const old = 30 * 24 * time.Hour
+	e.replace(mayDay(1), event(1, mayDay(1)+"T01:00:00Z", 1))
+	lost := strings.ReplaceAll(readFile(t, e.table().MetadataLocation()), e.table().Metadata().TableUUID().String(), "11111111-2222-4333-8444-555555555555")
+	stay := filesOf(t, e.table())
+	kept := map[string]string{}
+	for _, f := range stay {
+		if data, err := os.ReadFile(f); err == nil {
+			kept[f] = string(data)
+		}
+	}
+	e.replace(mayDay(1), event(2, mayDay(1)+"T01:00:00Z", 2))
+	e.maintained(expireAll(e.load.Table)) // the table itself needs the first files no more
+	for f, content := range kept {
+		if !strings.HasSuffix(f, ".metadata.json") {
+			plant(t, e.table(), strings.TrimPrefix(f, folder(t, e.table())+"/"), content, old)
+		}
+	}
+	stay = append(stay, plant(t, e.table(), "metadata/00000-aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee.metadata.json", lost, old))
+	orphan := plant(t, e.table(), "data/calve-created-00000000000000aa-1.parquet", "x", old)
+	r := e.maintained(lake.Maintenance{Table: e.load.Table, Orphans: true, Metadata: true})
+	if r.Orphans.Files != 1 || exists(orphan) {
+		t.Errorf("receipt: %+v", r)
+	}
+	for _, f := range stay {
+		if !exists(f) {
+			t.Errorf("%s was deleted", f)
+		}
+	}
+}
+
 func readFile(tb testing.TB, location string) string {
 	tb.Helper()
 	u, err := url.Parse(location)

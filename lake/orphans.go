@@ -17,7 +17,8 @@ import (
 //
 //   - its name says that a load of calve which the table knows wrote it
 //   - it lies in the table's folder, and no other table's metadata does
-//   - no snapshot of any branch or tag needs it
+//   - no snapshot of any branch or tag needs it, nor one of a creation of the
+//     table that was lost
 //   - it is older than [OrphanAge], by the store's time of it against the time of
 //     the store's newest object: a clock of this machine that is ahead deletes
 //     nothing
@@ -60,8 +61,8 @@ func (j *loading) tooLate() error {
 }
 
 // findOrphans are the objects of a listing that are orphans of t, the table as
-// it was read after the listing.
-func (k *maintaining) findOrphans(ctx context.Context, t *table.Table, all []listed, r *references) ([]Object, error) {
+// it was read after the listing, and that none of further snapshots needs.
+func (k *maintaining) findOrphans(ctx context.Context, t *table.Table, all []listed, r *references, further []table.Snapshot) ([]Object, error) {
 	loads := append(loadsOf(t.Metadata()), loadName(t.Identifier()[len(t.Identifier())-1]))
 	newest := k.storeTime(all)
 	var found []Object
@@ -70,12 +71,13 @@ func (k *maintaining) findOrphans(ctx context.Context, t *table.Table, all []lis
 			found = append(found, Object{o.path, o.bytes})
 		}
 	}
-	return k.unneeded(ctx, t, found, r)
+	return k.unneeded(ctx, t, found, r, further...)
 }
 
-// unneeded are those of some objects that a table does not need. Manifests that
-// r has read before are not read again: what they need was left out then.
-func (k *maintaining) unneeded(ctx context.Context, t *table.Table, some []Object, r *references) ([]Object, error) {
+// unneeded are those of some objects that a table does not need, nor one of
+// further snapshots. Manifests that r has read before are not read again: what
+// they need was left out then.
+func (k *maintaining) unneeded(ctx context.Context, t *table.Table, some []Object, r *references, further ...table.Snapshot) ([]Object, error) {
 	if len(some) == 0 {
 		return nil, nil
 	}
@@ -96,7 +98,7 @@ func (k *maintaining) unneeded(ctx context.Context, t *table.Table, some []Objec
 	if err := r.of(ctx, t, needed); err != nil {
 		return nil, err
 	}
-	if err := r.snapshots(ctx, lost, true, needed); err != nil {
+	if err := r.snapshots(ctx, append(lost, further...), true, needed); err != nil {
 		return nil, err
 	}
 	var out []Object

@@ -56,7 +56,7 @@ func (k *maintaining) findStale(ctx context.Context) (s stale, err error) {
 			found.foreign, ErrRefused)
 	}
 	s.read = newReferences(k.s)
-	s.orphans, err = k.findOrphans(ctx, t, all, s.read)
+	s.orphans, err = k.findOrphans(ctx, t, all, s.read, found.creations)
 	return s, err
 }
 

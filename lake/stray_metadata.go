@@ -31,6 +31,8 @@ type metadataFiles struct {
 	// foreign is a metadata file of another table, if there is one: then the
 	// folder is not this table's alone.
 	foreign string
+	// creations are the snapshots of creations of the table that were lost.
+	creations []table.Snapshot
 }
 
 // findMetadata looks at the metadata files of a listing. Those that the table's
@@ -56,14 +58,22 @@ func (k *maintaining) findMetadata(ctx context.Context, t *table.Table, all []li
 	err := inParallel(ctx, len(unknown), manifestReaders, func(i int) error {
 		o := unknown[i]
 		uuid, whole, err := k.tableOf(o.path)
-		if err != nil {
+		if err != nil || !whole {
 			return err
+		}
+		other := uuid != t.Metadata().TableUUID().String()
+		var created *table.Snapshot
+		if other {
+			if created, err = k.creation(t, o.path); err != nil {
+				return err
+			}
 		}
 		mu.Lock()
 		defer mu.Unlock()
 		switch {
-		case !whole:
-		case uuid != t.Metadata().TableUUID().String():
+		case created != nil:
+			out.creations = append(out.creations, *created)
+		case other:
 			out.foreign = o.path
 		case metadataName.MatchString(path.Base(o.path)) && path.Dir(objectKey(o.path)) == home && newest.Sub(o.modified) >= k.OlderThan:
 			out.old = append(out.old, Object{o.path, o.bytes})
@@ -72,6 +82,26 @@ func (k *maintaining) findMetadata(ctx context.Context, t *table.Table, all []li
 	})
 	sortObjects(out.old)
 	return out, err
+}
+
+// creation is the one snapshot of a metadata file with which a load began a
+// table in t's place; nil for any other file. Of two loads that create a table
+// at once the one that comes second leaves such a file, with a UUID of its own,
+// and so does one that is killed in the midst. It could also be of a table that
+// was renamed after one load: so what it names stays.
+func (k *maintaining) creation(t *table.Table, location string) (*table.Snapshot, error) {
+	if name := path.Base(location); !strings.HasPrefix(name, "00000-") || !metadataName.MatchString(name) {
+		return nil, nil
+	}
+	meta, err := k.readMetadata(location)
+	if err != nil {
+		return nil, err
+	}
+	snapshots := meta.Snapshots()
+	if len(snapshots) != 1 || summaryOf(&snapshots[0])[keyLoad] == "" || objectKey(meta.Location()) != objectKey(t.Location()) {
+		return nil, nil
+	}
+	return &snapshots[0], nil
 }
 
 // tableOf is the UUID of the table that a metadata file is of, whole false where
