@@ -18,8 +18,8 @@ import (
 )
 
 // connectTimeout is how long a connection to the database may take where the
-// URI does not say: without it a host that does not answer is waited for
-// without end.
+// URI does not say, and the first query after it: without it a host that does
+// not answer is waited for without end.
 const connectTimeout = 15 * time.Second
 
 // openPostgres opens the catalog in a PostgreSQL database. The URI says all,
@@ -36,7 +36,7 @@ func openPostgres(ctx context.Context, c Config, props iceberg.Properties) (*Cat
 	db := stdlib.OpenDB(*dsn)
 	cat, err := sqlCatalog(c, db, props, func() (*icebergsql.Catalog, error) {
 		// Who may not create tables can still use those that are there.
-		if there, err := tablesExist(ctx, db); err != nil {
+		if there, err := tablesExist(ctx, db, dsn.ConnectTimeout); err != nil {
 			return nil, err
 		} else if there {
 			props["init_catalog_tables"] = "false"
@@ -56,7 +56,9 @@ func openPostgres(ctx context.Context, c Config, props iceberg.Properties) (*Cat
 
 // tablesExist reports whether the catalog's tables are there. It is the first
 // query, for the catalog's own ones take no context.
-func tablesExist(ctx context.Context, db *sql.DB) (there bool, err error) {
+func tablesExist(ctx context.Context, db *sql.DB, patience time.Duration) (there bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*patience) // to connect, and to be answered
+	defer cancel()
 	err = db.QueryRowContext(ctx, "SELECT to_regclass('iceberg_tables') IS NOT NULL AND to_regclass('iceberg_namespace_properties') IS NOT NULL").Scan(&there)
 	return there, err
 }

@@ -2,6 +2,8 @@ package catalog
 
 import (
 	"errors"
+	"io"
+	"net"
 	"strings"
 	"testing"
 
@@ -9,6 +11,7 @@ import (
 	icebergcat "github.com/apache/iceberg-go/catalog"
 	"github.com/apache/iceberg-go/catalog/catalogtest"
 	"github.com/apache/iceberg-go/table"
+	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/calve-data/calve/lake"
 )
@@ -60,5 +63,43 @@ func TestPostgresSaysWhatIsWrong(t *testing.T) {
 				t.Errorf("Open printed a password: %v", err)
 			}
 		})
+	}
+}
+
+// TestPostgresThatFallsSilent: a server that lets in and then says nothing more
+// is not waited for without end.
+func TestPostgresThatFallsSilent(t *testing.T) {
+	t.Parallel()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go letIn(conn)
+		}
+	}()
+	_, err = Open(t.Context(), Config{Type: "sql", URI: "postgres://u@" + listener.Addr().String() + "/db?sslmode=disable&connect_timeout=1", Warehouse: t.TempDir()})
+	if !errors.Is(err, lake.ErrTemporary) {
+		t.Errorf("Open: %v, want %v", err, lake.ErrTemporary)
+	}
+}
+
+// letIn welcomes a client and answers nothing after that.
+func letIn(conn net.Conn) {
+	defer func() { _ = conn.Close() }()
+	server := pgproto3.NewBackend(conn, conn)
+	if _, err := server.ReceiveStartupMessage(); err != nil {
+		return
+	}
+	server.Send(&pgproto3.AuthenticationOk{})
+	server.Send(&pgproto3.ReadyForQuery{TxStatus: 'I'})
+	if server.Flush() == nil {
+		_, _ = io.Copy(io.Discard, conn)
 	}
 }

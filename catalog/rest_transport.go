@@ -14,8 +14,9 @@ import (
 	"github.com/calve-data/calve/lake"
 )
 
-// callTimeout bounds a whole call of a REST catalog, its answer included.
-// iceberg-go's client waits without end (pitfall L21).
+// callTimeout bounds a whole call of a REST catalog, its answer included, and
+// what any catalog is asked of a namespace. iceberg-go's client waits without
+// end (pitfall L21).
 const callTimeout = time.Minute
 
 // errStranger: something answered that is no Iceberg catalog. Its "not found"

@@ -170,6 +170,8 @@ func joinLocation(location string, names ...string) string {
 
 // CreateNamespace makes the namespace if it is missing.
 func (c *Catalog) CreateNamespace(ctx context.Context, namespace table.Identifier) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
 	err := c.cat.CreateNamespace(ctx, namespace, nil)
 	if err != nil && !errors.Is(err, icebergcat.ErrNamespaceAlreadyExists) {
 		// Another program may have made it in between, which not every catalog
@@ -183,6 +185,8 @@ func (c *Catalog) CreateNamespace(ctx context.Context, namespace table.Identifie
 
 // NamespaceExists reports whether the namespace exists.
 func (c *Catalog) NamespaceExists(ctx context.Context, namespace table.Identifier) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
 	ok, err := c.cat.CheckNamespaceExists(ctx, namespace)
 	if err != nil {
 		return false, fmt.Errorf("looking for namespace %s: %w", strings.Join(namespace, "."), translate(err))
