@@ -4,6 +4,8 @@ import (
 	"context"
 	"iter"
 	"sync"
+
+	"github.com/calve-data/calve/lake"
 )
 
 // blockWork reads blocks one after the other, works on several at once, and
@@ -26,10 +28,17 @@ type blockWork[T any] struct {
 // job is a block on its way. done is sent its result, once.
 type job[T any] struct {
 	b    *block
-	done chan T
+	done chan outcome[T]
 }
 
-// results yields the result of every block and at last the error of reading.
+// outcome is what became of a block; err is that the work on it panicked.
+type outcome[T any] struct {
+	v   T
+	err error
+}
+
+// results yields the result of every block and at last the error of reading; a
+// panic, of either, is an error after the results of the blocks before.
 // All goroutines have ended when it returns, however it ends. If ctx is done it
 // yields its cause.
 func (w blockWork[T]) results(ctx context.Context) iter.Seq2[T, error] {
@@ -48,8 +57,9 @@ func (w blockWork[T]) results(ctx context.Context) iter.Seq2[T, error] {
 		wg.Go(func() {
 			defer close(ordered)
 			defer close(todo)
+			defer lake.Caught(&readErr)
 			readErr = w.read(inner, func() (*block, bool) { return receive(inner, free) }, func(b *block) bool {
-				j := job[T]{b: b, done: make(chan T, 1)}
+				j := job[T]{b: b, done: make(chan outcome[T], 1)}
 				ordered <- j
 				todo <- j
 				return inner.Err() == nil
@@ -59,13 +69,15 @@ func (w blockWork[T]) results(ctx context.Context) iter.Seq2[T, error] {
 			wg.Go(func() { w.workOn(inner, todo) })
 		}
 
-		more := w.consume(ctx, ordered, free, yield)
+		more, workErr := w.consume(ctx, ordered, free, yield)
 		cancel()
 		wg.Wait()
 		w.dropRest(ordered)
 		var none T
 		switch {
 		case !more:
+		case workErr != nil:
+			yield(none, workErr)
 		case ctx.Err() != nil:
 			yield(none, context.Cause(ctx))
 		case readErr != nil:
@@ -78,35 +90,41 @@ func (w blockWork[T]) results(ctx context.Context) iter.Seq2[T, error] {
 // with the zero value.
 func (w blockWork[T]) workOn(ctx context.Context, todo <-chan job[T]) {
 	for j := range todo {
-		var v T
+		var out outcome[T]
 		if ctx.Err() == nil {
-			v = w.work(j.b)
+			out = w.one(j.b)
 		}
-		j.done <- v
+		j.done <- out
 	}
 }
 
-// consume yields results in order until there are no more or ctx is done. It
-// returns false if the consumer wants no more.
-func (w blockWork[T]) consume(ctx context.Context, ordered <-chan job[T], free chan<- *block, yield func(T, error) bool) bool {
+func (w blockWork[T]) one(b *block) (out outcome[T]) {
+	defer lake.Caught(&out.err)
+	out.v = w.work(b)
+	return out
+}
+
+// consume yields results in order until there are no more, one has an error,
+// which it returns, or ctx is done. more is false if the consumer wants no more.
+func (w blockWork[T]) consume(ctx context.Context, ordered <-chan job[T], free chan<- *block, yield func(T, error) bool) (more bool, err error) {
 	for j := range ordered {
-		v := <-j.done
-		if ctx.Err() != nil {
-			w.drop(v)
-			return true
+		out := <-j.done
+		if ctx.Err() != nil || out.err != nil {
+			w.drop(out.v)
+			return true, out.err
 		}
-		if !yield(v, nil) {
-			return false
+		if !yield(out.v, nil) {
+			return false, nil
 		}
 		free <- j.b
 	}
-	return true
+	return true, nil
 }
 
 // dropRest drops the results that nobody asked for, when all work is done.
 func (w blockWork[T]) dropRest(ordered <-chan job[T]) {
 	for j := range ordered {
-		w.drop(<-j.done)
+		w.drop((<-j.done).v)
 	}
 }
 

@@ -51,6 +51,7 @@ func (p *parquetInput) Columns(ctx context.Context) ([]lake.Column, error) {
 	group.SetLimit(filesAtOnce)
 	for i, f := range p.list {
 		group.Go(func() (err error) {
+			defer lake.Caught(&err)
 			footers[i], err = readFooter(ctx, p.files, f)
 			return err
 		})

@@ -115,11 +115,18 @@ func openParquet(ctx context.Context, files lake.Files, f lake.File) (*parquetFi
 
 // ReadAt is safe for concurrent use.
 func (p *parquetFile) ReadAt(b []byte, off int64) (int, error) {
-	n, err := p.ObjectReader.ReadAt(b, off)
+	n, err := p.readAt(b, off)
 	if err != nil && !errors.Is(err, io.EOF) {
 		p.failed.CompareAndSwap(nil, &err)
 	}
 	return n, err
+}
+
+// readAt lets no panic of the store through: the library reads the columns of a
+// struct in goroutines of its own.
+func (p *parquetFile) readAt(b []byte, off int64) (n int, err error) {
+	defer lake.Caught(&err)
+	return p.ObjectReader.ReadAt(b, off)
 }
 
 // seeker is the file as the library wants it. Closing it is left to us.

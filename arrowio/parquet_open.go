@@ -43,15 +43,8 @@ func (p *parquetInput) openAll(ctx context.Context, r lake.Request) <-chan *open
 	o := groupOpener{p: p, r: r, budget: budget, bytes: semaphore.NewWeighted(budget), out: make(chan *openedGroup, max(r.Procs, 1))}
 	go func() {
 		defer close(o.out)
-		for i := range p.list {
-			f, err := p.footer(ctx, i)
-			if err != nil {
-				o.send(ctx, failedGroup(err))
-				return
-			}
-			if !o.openFile(ctx, f) {
-				return
-			}
+		if err := o.openFiles(ctx); err != nil {
+			o.send(ctx, failedGroup(err))
 		}
 	}()
 	return o.out
@@ -63,6 +56,21 @@ type groupOpener struct {
 	budget int64
 	bytes  *semaphore.Weighted
 	out    chan *openedGroup
+}
+
+// openFiles opens the row groups of all files, until it is stopped.
+func (o *groupOpener) openFiles(ctx context.Context) (err error) {
+	defer lake.Caught(&err)
+	for i := range o.p.list {
+		f, err := o.p.footer(ctx, i)
+		if err != nil {
+			return err
+		}
+		if !o.openFile(ctx, f) {
+			return nil
+		}
+	}
+	return nil
 }
 
 // openFile opens those row groups of a file that may hold rows of the window;
@@ -82,6 +90,7 @@ func (o *groupOpener) openFile(ctx context.Context, f *footer) bool {
 		opened := &openedGroup{done: make(chan struct{}), free: func() { o.bytes.Release(cost) }}
 		go func() {
 			defer close(opened.done)
+			defer lake.Caught(&opened.err)
 			opened.rg, opened.err = o.p.openGroup(ctx, f, g, o.r)
 		}()
 		if !o.send(ctx, opened) {

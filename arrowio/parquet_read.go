@@ -45,14 +45,6 @@ func (b decodedBatch) release() {
 // when everything that it started has ended.
 func (p *parquetInput) decodeAll(ctx context.Context, r lake.Request, batches chan<- decodedBatch) {
 	defer close(batches)
-	ctx, stop := context.WithCancel(ctx)
-	groups := p.openAll(ctx, r)
-	defer func() {
-		stop()
-		for g := range groups {
-			_ = g.end()
-		}
-	}()
 	send := func(b decodedBatch) bool {
 		select {
 		case batches <- b:
@@ -62,22 +54,35 @@ func (p *parquetInput) decodeAll(ctx context.Context, r lake.Request, batches ch
 			return false
 		}
 	}
-	for g := range groups {
-		err := p.decodeGroup(g, r, send)
-		if closed := g.end(); err == nil {
-			err = closed
-		}
-		if err != nil {
-			send(decodedBatch{err: err})
-			return
-		}
-		if ctx.Err() != nil {
-			return
-		}
+	if err := p.decodeGroups(ctx, r, send); err != nil {
+		send(decodedBatch{err: err})
 	}
 }
 
-func (p *parquetInput) decodeGroup(g *openedGroup, r lake.Request, send func(decodedBatch) bool) error {
+func (p *parquetInput) decodeGroups(ctx context.Context, r lake.Request, send func(decodedBatch) bool) (err error) {
+	defer lake.Caught(&err)
+	ctx, stop := context.WithCancel(ctx)
+	groups := p.openAll(ctx, r)
+	defer func() {
+		stop()
+		for g := range groups {
+			_ = g.end()
+		}
+	}()
+	for g := range groups {
+		if err := p.decodeGroup(g, r, send); err != nil || ctx.Err() != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *parquetInput) decodeGroup(g *openedGroup, r lake.Request, send func(decodedBatch) bool) (err error) {
+	defer func() {
+		if closed := g.end(); err == nil {
+			err = closed
+		}
+	}()
 	rg, err := g.wait()
 	if err != nil {
 		return err

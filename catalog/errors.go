@@ -2,14 +2,17 @@ package catalog
 
 import (
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"slices"
 	"strings"
 
 	icebergcat "github.com/apache/iceberg-go/catalog"
 	"github.com/apache/iceberg-go/catalog/rest"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/calve-data/calve/lake"
 )
@@ -30,10 +33,16 @@ func translate(err error) error {
 	case errors.Is(err, context.Canceled), errors.Is(err, lake.ErrTemporary), errors.Is(err, lake.ErrDenied), errors.Is(err, lake.ErrUsage):
 		return err
 	case errors.As(err, &network), errors.Is(err, rest.ErrServerError), errors.Is(err, rest.ErrServiceUnavailable), errors.Is(err, errStranger),
-		strings.Contains(err.Error(), "database is locked"), busy(err), glueBusy(err):
+		strings.Contains(err.Error(), "database is locked"), cutOff(err), busy(err), glueBusy(err):
 		return fmt.Errorf("%w: %w", err, lake.ErrTemporary)
 	}
 	return err
+}
+
+// cutOff reports whether an answer, or the connection before it, came to an end
+// that neither side chose; PostgreSQL's driver names these as no network error.
+func cutOff(err error) bool {
+	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, pgconn.ErrConnClosed)
 }
 
 // openError is translate for the first call of a catalog: there, an answer that

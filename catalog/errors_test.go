@@ -1,8 +1,10 @@
 package catalog
 
 import (
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -31,6 +33,9 @@ func TestErrorsByCode(t *testing.T) {
 		{postgres("57P03"), lake.ErrTemporary, ""}, // starting up
 		{postgres("40001"), lake.ErrTemporary, ""}, // serialization
 		{postgres("22001"), nil, ""},
+		{io.ErrUnexpectedEOF, lake.ErrTemporary, ""},
+		{driver.ErrBadConn, lake.ErrTemporary, ""},
+		{pgconn.ErrConnClosed, lake.ErrTemporary, ""},
 		{aws("AccessDeniedException"), lake.ErrDenied, "catalog.s3"},
 		{aws("UnrecognizedClientException"), lake.ErrDenied, "AWS environment"},
 		{aws("ThrottlingException"), lake.ErrTemporary, ""},

@@ -33,7 +33,7 @@ func openPostgres(ctx context.Context, c Config, props iceberg.Properties) (*Cat
 	if dsn.ConnectTimeout == 0 {
 		dsn.ConnectTimeout = connectTimeout
 	}
-	db := stdlib.OpenDB(*dsn)
+	db := sql.OpenDB(postgresConnector{stdlib.GetConnector(*dsn)})
 	cat, err := sqlCatalog(c, db, props, func() (*icebergsql.Catalog, error) {
 		// Who may not create tables can still use those that are there.
 		if there, err := tablesExist(ctx, db, dsn.ConnectTimeout); err != nil {

@@ -301,14 +301,48 @@ func TestCase60_NullInARequiredColumn(t *testing.T) {
 	}
 }
 
-// Names that differ only by case make a table that other engines cannot open.
+// Names that differ only by case make a table that other engines cannot open: it
+// is not created, and no column is added, whatever the depth.
 func TestCase73_NamesThatDifferByCase(t *testing.T) {
 	t.Parallel()
-	cat := testenv.Catalog(t)
-	sc := arrow.NewSchema(append(testenv.EventArrow().Fields(), arrow.Field{Name: "Region", Type: arrow.BinaryTypes.String, Nullable: true}), nil)
-	_, err := (&lake.Loader{Catalog: cat}).Load(t.Context(), lake.Load{Table: testenv.Ident("twins"), TimeColumn: "event_time"},
-		testenv.Rows(t, sc, testenv.Row{"id": 1, "event_time": "2026-05-04T01:00:00Z"}), window(t, "2026-05-04"))
-	want(t, err, lake.ErrSchema)
+	text := func(name string) arrow.Field {
+		return arrow.Field{Name: name, Type: arrow.BinaryTypes.String, Nullable: true}
+	}
+	price := arrow.StructOf(text("currencyCode"), text("currencycode"))
+	for name, tc := range map[string]struct {
+		field arrow.Field
+		names []string
+	}{
+		"top":    {text("Region"), []string{`"region"`, `"Region"`}},
+		"struct": {arrow.Field{Name: "price", Type: price, Nullable: true}, []string{`"price.currencyCode"`, `"price.currencycode"`}},
+		"list":   {arrow.Field{Name: "prices", Type: arrow.ListOf(price), Nullable: true}, []string{"currencyCode", "currencycode"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := newEvents(t, "twins")
+			refused := func() {
+				t.Helper()
+				sc := arrow.NewSchema(append(testenv.EventArrow().Fields(), tc.field), nil)
+				_, err := e.run("2026-05-04", testenv.Rows(t, sc, testenv.Row{"id": 1, "event_time": "2026-05-04T01:00:00Z"}))
+				want(t, err, lake.ErrSchema)
+				for _, n := range tc.names {
+					if !strings.Contains(err.Error(), n) {
+						t.Errorf("the error does not name %s: %v", n, err)
+					}
+				}
+			}
+			refused()
+			if testenv.Exists(t, e.cat, e.load.Table) {
+				t.Error("the table was created")
+			}
+			if name == "top" {
+				return // a column of the same name, but for its case, is the table's own
+			}
+			e.replace("2026-05-04", event(1, "2026-05-04T01:00:00Z", 1))
+			e.load.Schema = lake.Evolve
+			refused()
+		})
+	}
 }
 
 // NaN values are counted, so that no engine takes the bounds for all values.

@@ -317,6 +317,7 @@ func (c *countingWriter) end() <-chan struct{} {
 		c.ended = make(chan struct{})
 		go func() {
 			defer close(c.ended)
+			defer Caught(&c.err)
 			c.err = c.to.Close()
 		}()
 	}

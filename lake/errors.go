@@ -77,9 +77,10 @@ func Untouched(err error) bool {
 	return err != nil && !errors.Is(err, ErrUnknown) && !errors.Is(err, ErrSuperseded)
 }
 
-// caught turns a panic into an error. Deferred in a goroutine, where a panic
-// would end the process before the outcome of a commit could be read.
-func caught(err *error) {
+// Caught, deferred, turns a panic into an error that wraps [ErrBug]. It is for
+// goroutines, also those of sources: there a panic would end the process before
+// the outcome of a commit could be read, and without a word of how the load ended.
+func Caught(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("%w: %v\n%s", ErrBug, p, debug.Stack())
 	}

@@ -36,6 +36,8 @@ func (s *store) list(folder string) ([]listed, error) {
 	done := make(chan answer, 1)
 	go func() {
 		var a answer
+		defer func() { done <- a }()
+		defer Caught(&a.err)
 		a.err = walker.WalkDir(strings.TrimRight(folder, "/"), func(path string, d fs.DirEntry, err error) error {
 			dog.feed()
 			if ctx.Err() != nil {
@@ -56,7 +58,6 @@ func (s *store) list(folder string) ([]listed, error) {
 			}
 			return err
 		})
-		done <- a
 	}()
 	select {
 	case a := <-done:

@@ -89,7 +89,7 @@ func readManifests(s *store, manifests []iceberg.ManifestFile) ([][]iceberg.Mani
 	group.SetLimit(manifestReaders)
 	for i, m := range manifests {
 		group.Go(func() (err error) {
-			defer caught(&err)
+			defer Caught(&err)
 			for e, err := range m.Entries(s, true) {
 				if err != nil {
 					return fmt.Errorf("read manifest %s: %w", m.FilePath(), err)

@@ -116,7 +116,7 @@ func (f *parquetFile) write(ctx context.Context, batches []arrow.RecordBatch, pr
 	}
 	for i := range f.arrow.NumFields() {
 		group.Go(func() (err error) {
-			defer caught(&err)
+			defer Caught(&err)
 			return f.writeColumn(ctx, i, batches)
 		})
 	}

@@ -160,7 +160,8 @@ func inParallel(ctx context.Context, n, limit int, do func(i int) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(limit)
 	for i := range n {
-		group.Go(func() error {
+		group.Go(func() (err error) {
+			defer Caught(&err)
 			if err := context.Cause(ctx); err != nil {
 				return err
 			}

@@ -33,7 +33,7 @@ func fitNew(ctx context.Context, in Input) (*fit, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := refuseCaseTwins(columns); err != nil {
+	if err := refuseCaseTwins(optionalFields(columns), ""); err != nil {
 		return nil, err
 	}
 	sc, err := table.ArrowSchemaToIcebergWithFreshIDs(arrow.NewSchema(optionalFields(columns), nil), true)
@@ -102,7 +102,7 @@ func (f *fit) evolve(columns []Column, unknown func(Column) bool, lastID int) er
 	if len(more) == 0 {
 		return nil
 	}
-	if err := refuseCaseTwins(more); err != nil {
+	if err := refuseCaseTwins(optionalFields(more), ""); err != nil {
 		return err
 	}
 	added, err := table.ArrowSchemaToIcebergWithFreshIDs(arrow.NewSchema(optionalFields(more), nil), true)
@@ -181,15 +181,22 @@ func (f *fit) sourceName(id int) string {
 	return ""
 }
 
-// refuseCaseTwins refuses names that differ only by case: Trino and Hive
-// cannot open such a table (case 73).
-func refuseCaseTwins(columns []Column) error {
+// refuseCaseTwins refuses names that differ only by case, at any depth: Trino
+// and Hive cannot open such a table (case 73). within is what the names of
+// nested fields begin with.
+func refuseCaseTwins(fields []arrow.Field, within string) error {
 	seen := map[string]string{}
-	for _, c := range columns {
-		if other, ok := seen[foldName(c.Name)]; ok {
-			return fmt.Errorf("the columns %q and %q differ only by case, which Trino and Hive cannot read: rename one in the source: %w", other, c.Name, ErrSchema)
+	for _, f := range fields {
+		name := within + f.Name
+		if other, ok := seen[foldName(f.Name)]; ok {
+			return fmt.Errorf("the columns %q and %q differ only by case, which Trino and Hive cannot read: rename one in the source: %w", other, name, ErrSchema)
 		}
-		seen[foldName(c.Name)] = c.Name
+		seen[foldName(f.Name)] = name
+		if nested, ok := f.Type.(arrow.NestedType); ok {
+			if err := refuseCaseTwins(nested.Fields(), name+"."); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -204,7 +204,7 @@ func (s *staging) finish(ctx context.Context) error {
 		}
 		delete(s.waiting, p)
 		group.Go(func() (err error) {
-			defer caught(&err)
+			defer Caught(&err)
 			defer releaseAll(rows)
 			return s.finishPartition(ctx, w, p, rows)
 		})

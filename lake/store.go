@@ -48,7 +48,7 @@ func within[T any](ctx context.Context, d time.Duration, call func(context.Conte
 		defer cancel()
 		var a answer
 		defer func() { done <- a }()
-		defer caught(&a.err)
+		defer Caught(&a.err)
 		a.value, a.err = call(ctx)
 	}()
 	select {

@@ -12,10 +12,13 @@ import (
 
 // keeper starts a server and waits for the end of its own input, a pipe that
 // the test binary holds and never writes to: so the server ends, by the signal
-// named, and its folder goes, however the binary ends, killed or not.
+// named, and its folder goes, however the binary ends, killed or not. Its third
+// file is a pipe that it leaves to the server alone: that breaks when the
+// server ends.
 const keeper = `trap : INT TERM HUP
 signal=$1; dir=$2; shift 2
 "$@" >"$dir/log" 2>&1 &
+exec 3>&-
 cat >/dev/null
 kill -"$signal" $!
 wait $! 2>/dev/null
@@ -25,6 +28,8 @@ rm -rf "$dir"`
 type process struct {
 	// dir is the server's folder, log the file in it that it prints to.
 	dir, log string
+	// ended is closed when the server has ended, by itself or not.
+	ended <-chan struct{}
 
 	cmd  *exec.Cmd
 	hold io.Closer // collected, it would close and end the server
@@ -38,26 +43,55 @@ func startProcess(signal, dir string, env []string, command ...string) (*process
 	if err != nil {
 		return nil, err
 	}
-	if err := cmd.Start(); err != nil {
+	alive, held, err := os.Pipe()
+	if err != nil {
 		return nil, err
 	}
-	return &process{dir: dir, log: filepath.Join(dir, "log"), cmd: cmd, hold: hold}, nil
+	cmd.ExtraFiles = []*os.File{held}
+	err = cmd.Start()
+	_ = held.Close()
+	if err != nil {
+		_ = alive.Close()
+		return nil, err
+	}
+	return &process{dir: dir, log: filepath.Join(dir, "log"), ended: broken(alive), cmd: cmd, hold: hold}, nil
 }
 
-// await asks until the server answers. One that does not is stopped; the error
-// has what it printed.
+// broken is closed when a pipe has no writer any more.
+func broken(pipe io.ReadCloser) <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = io.Copy(io.Discard, pipe)
+		_ = pipe.Close()
+	}()
+	return done
+}
+
+// await asks until the server answers. One that does not, or that has ended, is
+// stopped; the error has what it printed.
 func (p *process) await(patience time.Duration, ask func() error) error {
-	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+	end := time.After(patience)
+	for {
 		err := ask()
 		if err == nil {
 			return nil
 		}
-		if time.Now().After(end) {
-			log, _ := os.ReadFile(p.log)
-			p.stop()
-			return fmt.Errorf("not ready after %s: %w\n%s", patience, err, bytes.TrimSpace(log))
+		select {
+		case <-p.ended:
+			return p.failed(fmt.Errorf("it ended before it was ready: %w", err))
+		case <-end:
+			return p.failed(fmt.Errorf("not ready after %s: %w", patience, err))
+		case <-time.After(50 * time.Millisecond):
 		}
 	}
+}
+
+// failed stops the server and adds what it printed.
+func (p *process) failed(why error) error {
+	log, _ := os.ReadFile(p.log)
+	p.stop()
+	return fmt.Errorf("%w\n%s", why, bytes.TrimSpace(log))
 }
 
 func (p *process) stop() {

@@ -4,13 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/apache/iceberg-go"
-	"github.com/apache/iceberg-go/table"
 
 	"github.com/calve-data/calve/catalog"
 	"github.com/calve-data/calve/lake"
@@ -123,66 +119,5 @@ func (x *trip) tellUnknown(t *testing.T) {
 	t.Helper()
 	for _, id := range x.check.Untold(Load(t, x.cat, x.load.Table)) {
 		x.check.Loaded(lake.Receipt{Outcome: lake.Landed, SnapshotID: id})
-	}
-}
-
-// The requests of a small commit, which replaces one file, stay few at any
-// history, of manifests and of snapshots. Where there are many manifests some
-// are merged: these are read at the same time.
-func TestRequestsOfASmallCommit(t *testing.T) {
-	t.Parallel()
-	for _, history := range []int{10, 300} {
-		t.Run(fmt.Sprint(history), func(t *testing.T) {
-			s := MinIO(t)
-			proxy := NewProxy(t, s.Endpoint)
-			settings := s.Config()
-			settings.Endpoint = proxy.Endpoint
-			cat := CatalogWith(t, catalog.Config{S3: settings, Warehouse: s.URL("warehouse")})
-			load := lake.Load{Table: Ident("events"), TimeColumn: "event_time"}
-			CreateTable(t, cat, load.Table, EventSchema(), EventsByDay(), nil)
-			ManyManifests(t, cat, load.Table, history)
-			olderSnapshots(t, cat, load.Table, history)
-			proxy.Forget()
-			proxy.Delay(20 * time.Millisecond)
-			w, err := lake.ParseWindow("1970-01-05", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			began := time.Now()
-			r, err := (&lake.Loader{Catalog: cat}).Load(t.Context(), load, Rows(t, EventArrow(), NewEvent(1, "1970-01-05T10:00:00Z", "eu", 1).Row()), w)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if r.Rows.Replaced != 1 {
-				t.Errorf("%d rows replaced, want 1", r.Rows.Replaced)
-			}
-			requests := proxy.Requests()
-			t.Logf("%d requests, at most %d at once, %.2f s with 20 ms for each answer", len(requests), proxy.AtOnce(), time.Since(began).Seconds())
-			if history == 300 && proxy.AtOnce() < 2 {
-				t.Error("the requests were sent one after the other")
-			}
-			if len(requests) >= 30 {
-				t.Errorf("%d requests, want fewer than 30:\n%s", len(requests), strings.Join(requests, "\n"))
-			}
-		})
-	}
-}
-
-// olderSnapshots gives the table's head as many successors that change nothing.
-func olderSnapshots(t *testing.T, cat lake.Catalog, id table.Identifier, n int) {
-	t.Helper()
-	head := Load(t, cat, id).CurrentSnapshot()
-	var updates []table.Update
-	for i := range int64(n) {
-		next := *head
-		parent := head.SnapshotID
-		next.SnapshotID, next.ParentSnapshotID, next.SequenceNumber = head.SnapshotID+1+i, &parent, head.SequenceNumber+1
-		next.Summary = &table.Summary{Operation: table.OpAppend, Properties: iceberg.Properties{}}
-		updates = append(updates, table.NewAddSnapshotUpdate(&next))
-		head = &next
-	}
-	updates = append(updates, table.NewSetSnapshotRefUpdate(table.MainBranch, head.SnapshotID, table.BranchRef, 0, 0, 0))
-	if _, _, err := cat.CommitTable(t.Context(), id, nil, updates); err != nil {
-		t.Fatal(err)
 	}
 }
