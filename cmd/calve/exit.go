@@ -95,9 +95,7 @@ func (a *app) explain(ctx context.Context, err error) failure {
 			if !errors.Is(err, by) {
 				err = fmt.Errorf("%w: %w", by, err)
 			}
-			f := interruption(by, err)
-			f.Message = a.hide(f.Message)
-			return f
+			return a.interruption(by, err)
 		}
 		name := a.table
 		if name == "" {
@@ -113,11 +111,13 @@ func (a *app) explain(ctx context.Context, err error) failure {
 }
 
 // interruption is how a command ends by a signal.
-func interruption(by interrupted, err error) failure {
-	code := 128 + int(by.signal)
+func (a *app) interruption(by interrupted, err error) failure {
+	code, hint := 128+int(by.signal), "the table is as it was: run the same command again"
+	if a.sent.Load() || errors.Is(err, lake.ErrUnknown) {
+		hint = "the table is old or new, never half: run the same command again"
+	}
 	return failure{code, lake.Interrupted, lake.ReceiptError{
-		Code: code, Kind: "interrupted", Message: err.Error(),
-		Hint: "the table is old or new, never half: run again",
+		Code: code, Kind: "interrupted", Message: a.hide(err.Error()), Hint: hint,
 	}}
 }
 

@@ -86,6 +86,28 @@ func TestExitCodesOfSignals(t *testing.T) {
 	}
 }
 
+// Before a commit is sent, a signal leaves the table as it was; after that only
+// the table can say.
+func TestHintAfterASignal(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(interrupted{syscall.SIGINT})
+	for _, tc := range []struct {
+		sent bool
+		err  error
+		want string
+	}{
+		{false, context.Canceled, "as it was"},
+		{true, context.Canceled, "old or new"},
+		{false, lake.ErrUnknown, "old or new"},
+	} {
+		a := &app{}
+		a.sent.Store(tc.sent)
+		if f := a.explain(ctx, tc.err); !strings.Contains(f.Hint, tc.want) {
+			t.Errorf("explain(%v), sent %v: hint %q, want %q", tc.err, tc.sent, f.Hint, tc.want)
+		}
+	}
+}
+
 func TestFirstSignalEndsTheContext(t *testing.T) {
 	heard, again := make(chan interrupted, 1), make(chan interrupted, 1)
 	ctx, stop := withSignals(t.Context(), func(by interrupted) { heard <- by }, func(by interrupted) { again <- by })
