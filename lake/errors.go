@@ -16,7 +16,7 @@ var (
 	ErrWindow = errors.New("wrong window")
 	// ErrUsage: the load's description contradicts itself or the table. The
 	// table is untouched; the caller mends the description.
-	ErrUsage = errors.New("wrong load")
+	ErrUsage = errors.New("wrong setting")
 	// ErrInput: the source holds something that cannot be read as declared. The
 	// table is untouched; the source or its declaration must change.
 	ErrInput = errors.New("bad input")

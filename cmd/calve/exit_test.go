@@ -35,6 +35,7 @@ func TestExitCodes(t *testing.T) {
 		{in(lake.ErrUsage), 2, "usage", lake.Failed},
 		{usage("x"), 2, "usage", lake.Failed},
 		{configError{file: "calve.yaml", text: "x"}, 2, "config", lake.Failed},
+		{in(lake.ErrNoCatalog), 10, "no_catalog", lake.Failed},
 		{in(lake.ErrNoTable), 10, "no_table", lake.Failed},
 		{in(lake.ErrNoNamespace), 10, "no_namespace", lake.Failed},
 		{in(lake.ErrSuperseded), 11, "superseded", lake.Superseded},
