@@ -13,6 +13,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 	"github.com/aws/aws-sdk-go-v2/config"
 	awscredentials "github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/smithy-go/logging"
 
 	"github.com/calve-data/calve/lake"
 )
@@ -26,7 +27,7 @@ func openGlue(ctx context.Context, c Config, props iceberg.Properties) (*Catalog
 		return nil, fmt.Errorf("catalog.uri of a glue catalog needs catalog.s3.endpoint too; the environment's AWS_ENDPOINT_URL_GLUE does not: %w", lake.ErrUsage)
 	}
 	setting := func(key, s3 string) string { return firstOf(props[key], props[s3]) }
-	options := []func(*config.LoadOptions) error{}
+	options := []func(*config.LoadOptions) error{config.WithLogger(logging.Nop{})} // it would write to stderr by itself
 	if region := setting(glue.Region, icebergio.S3Region); region != "" {
 		options = append(options, config.WithRegion(region))
 	}

@@ -75,6 +75,14 @@ func TestOpenSQLByURI(t *testing.T) {
 	}
 }
 
+func TestOpenSQLiteNeedsItsFolder(t *testing.T) {
+	t.Parallel()
+	_, err := Open(t.Context(), Config{Type: "sql", URI: "file:" + t.TempDir() + "/missing/catalog.db", Warehouse: "s3://lake/wh"})
+	if !errors.Is(err, lake.ErrNoCatalog) || !strings.Contains(err.Error(), "catalog.uri") {
+		t.Errorf("Open: %v, want ErrNoCatalog with catalog.uri", err)
+	}
+}
+
 func TestS3PropertiesAreExplicit(t *testing.T) {
 	for _, name := range []string{"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_S3_ENDPOINT", "AWS_REGION", "AWS_DEFAULT_REGION"} {
 		t.Setenv(name, "")

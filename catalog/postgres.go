@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/apache/iceberg-go"
@@ -49,9 +50,20 @@ func openPostgres(ctx context.Context, c Config, props iceberg.Properties) (*Cat
 	})
 	if err != nil {
 		where := net.JoinHostPort(dsn.Host, fmt.Sprint(dsn.Port))
-		return nil, fmt.Errorf("opening the PostgreSQL catalog in %s at %s: %w", dsn.Database, where, err)
+		return nil, fmt.Errorf("opening the PostgreSQL catalog in %s at %s: %w", dsn.Database, where, connectError(err))
 	}
 	return cat, nil
+}
+
+// connectError names what catalog.uri has wrong, where a connection shows it.
+func connectError(err error) error {
+	switch {
+	case sqlState(err) == "3D000": // invalid_catalog_name
+		return fmt.Errorf("make the database, or mend its name in catalog.uri: %w: %w", err, lake.ErrNoCatalog)
+	case strings.Contains(err.Error(), "server refused TLS connection"):
+		return fmt.Errorf("the server speaks no TLS: end catalog.uri with ?sslmode=disable, if its wire is safe: %w: %w", err, lake.ErrUsage)
+	}
+	return err
 }
 
 // tablesExist reports whether the catalog's tables are there. It is the first

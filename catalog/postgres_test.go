@@ -50,6 +50,8 @@ func TestPostgresSaysWhatIsWrong(t *testing.T) {
 		{"no URL", "postgres://u:hunter2secret@[h/db", lake.ErrUsage},
 		{"a parameter that is wrong", "postgres://u:hunter2secret@h/db?sslmode=nonsense", lake.ErrUsage},
 		{"nobody there", user + "@127.0.0.1:1/db?" + params, lake.ErrTemporary},
+		{"no such database", base[:strings.LastIndex(base, "/")] + "/nowhere?" + params, lake.ErrNoCatalog},
+		{"no TLS", base + "?sslmode=require", lake.ErrUsage},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

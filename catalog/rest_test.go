@@ -81,6 +81,18 @@ func TestRESTDraftNeedsALocation(t *testing.T) {
 	}
 }
 
+// An object store answers 400 with XML, for one.
+func TestRESTAtAnotherServer(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "<Error/>", http.StatusBadRequest)
+	}))
+	t.Cleanup(server.Close)
+	if _, err := Open(t.Context(), Config{Type: "rest", URI: server.URL}); !errors.Is(err, lake.ErrUsage) || !strings.Contains(err.Error(), "catalog.uri") {
+		t.Errorf("Open: %v, want ErrUsage with catalog.uri", err)
+	}
+}
+
 func TestRESTAwayIsTemporary(t *testing.T) {
 	t.Parallel()
 	if _, err := Open(t.Context(), Config{Type: "rest", URI: "http://127.0.0.1:1"}); !errors.Is(err, lake.ErrTemporary) {

@@ -84,7 +84,7 @@ func wrongAnswer(r *http.Request, resp *http.Response) error {
 	switch {
 	case resp.StatusCode == http.StatusTooManyRequests:
 		return fmt.Errorf("the catalog answers %s: %w", resp.Status, lake.ErrTemporary)
-	case resp.StatusCode == http.StatusNotFound && r.Method != http.MethodHead:
+	case (resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusBadRequest) && r.Method != http.MethodHead:
 		raw := resp.Body
 		body, err := io.ReadAll(io.LimitReader(raw, 1<<20))
 		if err != nil {
@@ -95,7 +95,8 @@ func wrongAnswer(r *http.Request, resp *http.Response) error {
 				Type string `json:"type"`
 			} `json:"error"`
 		}
-		if json.Unmarshal(body, &answer) != nil || answer.Error == nil || answer.Error.Type == "" {
+		err = json.Unmarshal(body, &answer)
+		if err != nil || resp.StatusCode == http.StatusNotFound && (answer.Error == nil || answer.Error.Type == "") {
 			return errStranger
 		}
 		resp.Body = &cancelling{io.NopCloser(bytes.NewReader(body)), func() { _ = raw.Close() }}

@@ -15,6 +15,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 	"github.com/apache/iceberg-go/utils"
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/smithy-go/logging"
 
@@ -108,8 +109,16 @@ func (s *store) config(ctx context.Context) (*aws.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the S3 settings: %w", err)
 	}
-	cfg.Retryer = retries
 	cfg.Logger = logging.Nop{} // it would write to stderr by itself
+	if s.props[io.S3AccessKeyID] == "" {
+		// So would the chain that looks for credentials, which has its logger by now.
+		quiet, err := config.LoadDefaultConfig(ctx, config.WithLogger(cfg.Logger), config.WithRegion(cfg.Region), config.WithHTTPClient(cfg.HTTPClient))
+		if err != nil {
+			return nil, fmt.Errorf("reading the S3 settings: %w", err)
+		}
+		cfg.Credentials = quiet.Credentials
+	}
+	cfg.Retryer = retries
 	cfg.HTTPClient = s.dial.client(cfg.HTTPClient)
 	cfg.Credentials = credentialChain{cfg.Credentials}
 	cfg.APIOptions = append(cfg.APIOptions, withWords, withAborts)

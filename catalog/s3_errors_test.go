@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/apache/iceberg-go"
 	icebergio "github.com/apache/iceberg-go/io"
 	"github.com/apache/iceberg-go/table"
 
@@ -52,5 +55,40 @@ func TestCancelledRequestsStayCancelled(t *testing.T) {
 	t.Parallel()
 	if err := s3Error(fmt.Errorf("x: %w", context.Canceled)); errors.Is(err, lake.ErrTemporary) || errors.Is(err, lake.ErrUsage) {
 		t.Errorf("s3Error = %v, want no more than that it was cancelled", err)
+	}
+}
+
+// The SDK warns on stderr of a metadata service that turns it away, where
+// nobody but the program may write.
+func TestCredentialsAreLookedForInSilence(t *testing.T) {
+	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "AWS_EC2_METADATA_DISABLED", "AWS_ROLE_ARN",
+		"AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("AWS_CONFIG_FILE", os.DevNull)
+	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", os.DevNull)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
+	t.Cleanup(server.Close)
+	t.Setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", server.URL)
+	said, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func(stderr *os.File) { os.Stderr = stderr }(os.Stderr)
+	os.Stderr = said
+
+	s, err := newStore(iceberg.Properties{icebergio.S3Region: "us-east-1"}, S3{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := s.config(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cfg.Credentials.Retrieve(t.Context()); !errors.Is(err, lake.ErrUsage) {
+		t.Errorf("Retrieve: %v, want ErrUsage", err)
+	}
+	if text, err := os.ReadFile(said.Name()); err != nil || len(text) > 0 {
+		t.Errorf("on stderr: %s, %v", text, err)
 	}
 }

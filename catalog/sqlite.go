@@ -3,7 +3,9 @@ package catalog
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -41,6 +43,11 @@ func openSQLite(ctx context.Context, c Config, props iceberg.Properties) (*Catal
 	}
 	cat, err := sqlCatalog(c, db, props, func() (*icebergsql.Catalog, error) { return newSQLite(ctx, c.name(), db, props) })
 	if err != nil {
+		if _, path, e := databaseOf(c.URI); e == nil {
+			if _, e := os.Stat(filepath.Dir(path)); errors.Is(e, fs.ErrNotExist) {
+				err = fmt.Errorf("its folder does not exist: make it, or mend catalog.uri: %w: %w", err, lake.ErrNoCatalog)
+			}
+		}
 		return nil, fmt.Errorf("opening the SQLite catalog %s: %w", c.URI, err)
 	}
 	return cat, nil

@@ -16,7 +16,7 @@ var (
 	ErrWindow = errors.New("wrong window")
 	// ErrUsage: the load's description contradicts itself or the table. The
 	// table is untouched; the caller mends the description.
-	ErrUsage = errors.New("wrong load")
+	ErrUsage = errors.New("wrong setting")
 	// ErrInput: the source holds something that cannot be read as declared. The
 	// table is untouched; the source or its declaration must change.
 	ErrInput = errors.New("bad input")
@@ -47,6 +47,9 @@ var (
 	// broken: a panic of a goroutine that the caller could not recover. What else
 	// the error wraps says how the table is.
 	ErrBug = errors.New("this is a bug, please report it")
+	// ErrNoCatalog: the database, folder or warehouse that the catalog is in does
+	// not exist. Nothing here creates one; the operator does, or mends the name.
+	ErrNoCatalog = errors.New("no such catalog")
 	// ErrNoTable: the table does not exist.
 	ErrNoTable = errors.New("no such table")
 	// ErrNoNamespace: the table's namespace does not exist.

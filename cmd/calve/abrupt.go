@@ -22,7 +22,7 @@ func (a *app) heard(by interrupted) {
 // returns the exit code. Where the command is saying just now how it ended, its
 // result file is waited for, but not its stdout, which may be blocked.
 func (a *app) quit(by interrupted) int {
-	f := interruption(by, fmt.Errorf("%w, and again: quit without cleaning up", by))
+	f := a.interruption(by, fmt.Errorf("%w, and again: quit without cleaning up", by))
 	if a.ending.CompareAndSwap(nil, &f) {
 		a.end(f)
 		return f.code

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -150,15 +151,36 @@ func (c *config) catalog(warehouse string) (cfg catalog.Config, embedded bool) {
 		cfg.Warehouse = warehouse
 	case embedded && cfg.Warehouse == "":
 		cfg.Warehouse = c.relative("lakehouse")
-	case embedded:
+	case embedded, cfg.Type == "sql":
 		cfg.Warehouse = c.relative(cfg.Warehouse)
+	}
+	if cfg.Type == "sql" {
+		cfg.URI = c.relativeFile(cfg.URI)
 	}
 	return cfg, embedded
 }
 
+// relativeFile is relative for the URI of an SQLite file, file:path or
+// sqlite:///path: another file would be another catalog, and a new one.
+func (c *config) relativeFile(uri string) string {
+	scheme, path, _ := strings.Cut(uri, ":")
+	start := scheme + ":"
+	switch kind, _, _ := strings.Cut(scheme, "+"); kind {
+	case "file":
+	case "sqlite":
+		start, path = start+"///", strings.TrimPrefix(path, "///")
+	default:
+		return uri
+	}
+	if c.dir == "." || path == "" || path[0] == '/' || path[0] == ':' { // :memory:
+		return uri
+	}
+	return start + (&url.URL{Path: c.dir}).EscapedPath() + "/" + path
+}
+
 // relative is a path of the config file as seen from the working directory.
 func (c *config) relative(path string) string {
-	if c.dir == "." || path == "" || filepath.IsAbs(path) || strings.Contains(path, "://") {
+	if c.dir == "." || path == "" || filepath.IsAbs(path) || strings.HasPrefix(path, "file:") || strings.Contains(path, "://") {
 		return path
 	}
 	return filepath.Join(c.dir, path)

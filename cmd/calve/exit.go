@@ -40,15 +40,19 @@ var endings = []ending{ //nolint:gochecknoglobals // a table that nobody changes
 	{wraps(errNoSnippet), 14, "refused", lake.Refused, "calve rows TABLE reads it wherever it is"},
 	{
 		wraps(lake.ErrRefused), 14, "refused", lake.Refused,
-		"the table is as it was; calve history TABLE shows how it stands",
+		"the table is as it was",
 	},
 	{
 		wraps(lake.ErrDenied), 1, "denied", lake.Failed,
 		"mend the credentials in calve.yaml, or have the rights given; the table is as it was",
 	},
 	{
+		wraps(lake.ErrNoCatalog), 10, "no_catalog", lake.Failed,
+		"calve makes tables and namespaces in a catalog; the catalog itself is for you to make",
+	},
+	{
 		wraps(lake.ErrNoNamespace), 10, "no_namespace", lake.Failed,
-		"calve load --create-namespace creates it; nothing else creates one on a catalog of yours",
+		"calve load --create-namespace creates it, if TABLE is spelt right; nothing else creates one on a catalog of yours",
 	},
 	{
 		wraps(lake.ErrNoTable), 10, "no_table", lake.Failed,
@@ -57,7 +61,10 @@ var endings = []ending{ //nolint:gochecknoglobals // a table that nobody changes
 	{wraps(lake.ErrWindow), 2, "window", lake.Failed, "calve load --help shows every form of a window"},
 	{isConfig, 2, "config", lake.Failed, "calve init writes a commented calve.yaml to compare with"},
 	{isUsage, 2, "usage", lake.Failed, "calve --help, or calve COMMAND --help with examples"},
-	{wraps(lake.ErrUsage), 2, "usage", lake.Failed, "calve load --help"},
+	{
+		wraps(lake.ErrUsage), 2, "usage", lake.Failed,
+		"calve COMMAND --help explains flags; calve init writes a commented calve.yaml to compare with",
+	},
 	{
 		wraps(lake.ErrInput), 1, "input", lake.Failed,
 		"--null TOKEN names text that means NULL; --column NAME=TYPE declares a type; calve plan shows why each type was chosen",
@@ -95,9 +102,7 @@ func (a *app) explain(ctx context.Context, err error) failure {
 			if !errors.Is(err, by) {
 				err = fmt.Errorf("%w: %w", by, err)
 			}
-			f := interruption(by, err)
-			f.Message = a.hide(f.Message)
-			return f
+			return a.interruption(by, err)
 		}
 		name := a.table
 		if name == "" {
@@ -113,11 +118,13 @@ func (a *app) explain(ctx context.Context, err error) failure {
 }
 
 // interruption is how a command ends by a signal.
-func interruption(by interrupted, err error) failure {
-	code := 128 + int(by.signal)
+func (a *app) interruption(by interrupted, err error) failure {
+	code, hint := 128+int(by.signal), "the table is as it was: run the same command again"
+	if a.sent.Load() || errors.Is(err, lake.ErrUnknown) {
+		hint = "the table is old or new, never half: run the same command again"
+	}
 	return failure{code, lake.Interrupted, lake.ReceiptError{
-		Code: code, Kind: "interrupted", Message: err.Error(),
-		Hint: "the table is old or new, never half: run again",
+		Code: code, Kind: "interrupted", Message: a.hide(err.Error()), Hint: hint,
 	}}
 }
 
@@ -142,7 +149,7 @@ var codeLines = map[int]string{ //nolint:gochecknoglobals // a table that nobody
 	0:   "    0         done\n",
 	1:   "    1         error; the table is as it was\n",
 	2:   "    2         wrong flags, window or calve.yaml; the table is as it was\n",
-	10:  "    10        table or namespace missing\n",
+	10:  "    10        table, namespace or catalog missing\n",
 	11:  "    11        superseded: another run loaded the window meanwhile; its rows stand\n",
 	12:  "    12        outcome unknown: old or new, never half; run again\n",
 	14:  "    14        refused by a guard; the table is as it was\n",

@@ -35,6 +35,7 @@ func TestExitCodes(t *testing.T) {
 		{in(lake.ErrUsage), 2, "usage", lake.Failed},
 		{usage("x"), 2, "usage", lake.Failed},
 		{configError{file: "calve.yaml", text: "x"}, 2, "config", lake.Failed},
+		{in(lake.ErrNoCatalog), 10, "no_catalog", lake.Failed},
 		{in(lake.ErrNoTable), 10, "no_table", lake.Failed},
 		{in(lake.ErrNoNamespace), 10, "no_namespace", lake.Failed},
 		{in(lake.ErrSuperseded), 11, "superseded", lake.Superseded},
@@ -82,6 +83,28 @@ func TestExitCodesOfSignals(t *testing.T) {
 		}
 		if tc.code > 128 && strings.Count(f.Message, "interrupted by "+map[syscall.Signal]string{syscall.SIGINT: "SIGINT", syscall.SIGTERM: "SIGTERM"}[tc.signal]) != 1 {
 			t.Errorf("explain(%v) after %v says %q", tc.err, tc.signal, f.Message)
+		}
+	}
+}
+
+// Before a commit is sent, a signal leaves the table as it was; after that only
+// the table can say.
+func TestHintAfterASignal(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(interrupted{syscall.SIGINT})
+	for _, tc := range []struct {
+		sent bool
+		err  error
+		want string
+	}{
+		{false, context.Canceled, "as it was"},
+		{true, context.Canceled, "old or new"},
+		{false, lake.ErrUnknown, "old or new"},
+	} {
+		a := &app{}
+		a.sent.Store(tc.sent)
+		if f := a.explain(ctx, tc.err); !strings.Contains(f.Hint, tc.want) {
+			t.Errorf("explain(%v), sent %v: hint %q, want %q", tc.err, tc.sent, f.Hint, tc.want)
 		}
 	}
 }

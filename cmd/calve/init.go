@@ -20,7 +20,7 @@ type initCommand struct {
 // Help is the long help text.
 func (initCommand) Help() string {
 	return "Every key is in the file, with a comment. An existing file is never overwritten.\n\nExample:\n\n    calve init" +
-		codes(0, 1, 14)
+		codes(0, 1, 2, 14)
 }
 
 func (c *initCommand) Run(a *app) error {

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+
+	"github.com/apache/iceberg-go/table"
 
 	"github.com/calve-data/calve/arrowio"
 	"github.com/calve-data/calve/catalog"
@@ -42,7 +45,7 @@ func (c *loadCommand) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	a.answers(loadAnswer{lake.Receipt{Load: s.load.Name, Table: s.load.TableName(), Branch: s.load.Branch, Window: s.window.JSON()}})
+	a.answers(loadAnswer{lake.Receipt{Load: s.load.Name, Table: s.load.TableName(), Branch: cmp.Or(s.load.Branch, table.MainBranch), Window: s.window.JSON()}})
 	show := newProgress(a.stderr, c.Quiet)
 	show.window(s.window, s.load.TimeColumn)
 

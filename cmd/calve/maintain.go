@@ -95,13 +95,16 @@ func (c *maintainCommand) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	a.table = m.TableName()
-	a.answer = maintenanceAnswer{lake.MaintenanceReceipt{Table: a.table}}
+	a.answers(maintenanceAnswer{lake.MaintenanceReceipt{Table: a.table}})
 	cat, embedded, done, err := c.openToLook(ctx, config)
 	if err != nil {
 		return err
 	}
 	defer done()
-	loader := lake.Loader{Catalog: cat, Version: programVersion()}
+	loader := lake.Loader{
+		Catalog: cat, Timeout: c.Timeout, Version: programVersion(),
+		Trace: &lake.Trace{Sent: func() { a.sent.Store(true) }},
+	}
 	if embedded {
 		loader.Catalog = namespaceToCome{cat}
 	}
@@ -110,14 +113,14 @@ func (c *maintainCommand) Run(ctx context.Context, a *app) error {
 		if err != nil {
 			return err
 		}
-		a.answer = maintenancePlanAnswer{plan}
+		a.answers(maintenancePlanAnswer{plan})
 		if !c.JSON {
 			return printMaintenancePlan(a.stdout, plan, m)
 		}
 		return nil
 	}
 	receipt, err := loader.Maintain(ctx, m)
-	a.answer = maintenanceAnswer{receipt}
+	a.answers(maintenanceAnswer{receipt})
 	for _, name := range receipt.LostRefs {
 		fmt.Fprintf(a.stderr, "calve: warning: branch or tag %q was made while snapshots expired, and was lost with its snapshot; the files it needs were kept: make it again from a file of the metadata log\n", name)
 	}

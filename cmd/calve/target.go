@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -68,10 +70,16 @@ func (f catalogFlags) openToLook(ctx context.Context, c *config) (*catalog.Catal
 // tableOf reads a table argument: ns.name, or the name of a load whose table
 // is meant.
 func (c *config) tableOf(text string) (table.Identifier, error) {
-	if l, ok := c.Loads[text]; ok && !strings.Contains(text, ".") {
-		text = l.Table
+	if strings.Contains(text, ".") {
+		return parseTable(text)
 	}
-	return parseTable(text)
+	if l, ok := c.Loads[text]; ok {
+		return parseTable(l.Table)
+	}
+	if near := nearest(text, slices.Sorted(maps.Keys(c.Loads))); near != "" {
+		return nil, usage("no load %q in %s; did you mean %q?", text, c.path, near)
+	}
+	return nil, usage("%q is no load in %s, and a table needs a namespace and a name, as in analytics.payments", text, cmp.Or(c.path, configName))
 }
 
 func parseTable(text string) (table.Identifier, error) {
