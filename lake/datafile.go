@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -285,12 +286,19 @@ type countingWriter struct {
 	to      iceio.FileWriter
 	timeout time.Duration
 	n       int64
+	// writing is held by a write until the store has taken it: one that was left
+	// alone at its deadline, or by a load that was stopped, is still under way.
+	writing sync.Mutex
 	ended   chan struct{} // nil until the file is ended, closed when it has
 	err     error         // of ending it
 }
 
 func (c *countingWriter) Write(p []byte) (int, error) {
-	n, err := within(c.ctx, c.timeout, func(context.Context) (int, error) { return c.to.Write(p) })
+	n, err := within(c.ctx, c.timeout, func(context.Context) (int, error) {
+		c.writing.Lock()
+		defer c.writing.Unlock()
+		return c.to.Write(p)
+	})
 	c.n += int64(n)
 	return n, err
 }
@@ -318,6 +326,8 @@ func (c *countingWriter) end() <-chan struct{} {
 		go func() {
 			defer close(c.ended)
 			defer Caught(&c.err)
+			c.writing.Lock()
+			defer c.writing.Unlock()
 			c.err = c.to.Close()
 		}()
 	}
