@@ -61,8 +61,10 @@ func TestCancelledRequestsStayCancelled(t *testing.T) {
 // The SDK warns on stderr of a metadata service that turns it away, where
 // nobody but the program may write.
 func TestCredentialsAreLookedForInSilence(t *testing.T) {
-	for _, name := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "AWS_EC2_METADATA_DISABLED", "AWS_ROLE_ARN",
-		"AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI"} {
+	for _, name := range []string{
+		"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "AWS_EC2_METADATA_DISABLED", "AWS_ROLE_ARN",
+		"AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+	} {
 		t.Setenv(name, "")
 	}
 	t.Setenv("AWS_CONFIG_FILE", os.DevNull)
