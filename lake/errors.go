@@ -80,9 +80,10 @@ func Untouched(err error) bool {
 	return err != nil && !errors.Is(err, ErrUnknown) && !errors.Is(err, ErrSuperseded)
 }
 
-// Caught turns a panic, where it is deferred, into an error that wraps [ErrBug]. It is for
-// goroutines, also those of sources: there a panic would end the process before
-// the outcome of a commit could be read, and without a word of how the load ended.
+// Caught turns a panic, where it is deferred, into an error that wraps [ErrBug].
+// It is for goroutines, also those of sources: there a panic would end the
+// process before the outcome of a commit could be read, and without a word of
+// how the load ended.
 func Caught(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("%w: %v\n%s", ErrBug, p, debug.Stack())
