@@ -15,7 +15,7 @@ import (
 // how it ended, and the result file holds the same line, whole.
 func TestEveryWayOut(t *testing.T) {
 	t.Parallel()
-	Calve(t)
+	ownProcesses(t)
 	day := NewEvent(1, "2026-05-04T01:00:00Z", "eu", 1)
 	for _, tc := range []struct {
 		name    string
@@ -112,6 +112,7 @@ func (j *job) write(name, content string) {
 // ends; the result file says how it ended nevertheless.
 func TestStdoutIsGone(t *testing.T) {
 	t.Parallel()
+	ownProcesses(t)
 	s := newSite(t, Kinds()[0])
 	j := s.newJob(t, "gone", "2026-05-04", csvLines(NewEvent(2, "2026-05-04T02:00:00Z", "eu", 2))...)
 	g := NewGate(t)

@@ -17,7 +17,7 @@ import (
 // creates it.
 func TestEightWindows(t *testing.T) {
 	t.Parallel()
-	Calve(t)
+	ownProcesses(t)
 	for _, first := range []string{"a table", "no table"} {
 		t.Run(first, func(t *testing.T) {
 			t.Parallel()
@@ -62,7 +62,7 @@ func TestEightWindows(t *testing.T) {
 // holds one run's rows, never the union.
 func TestOneWindowTwice(t *testing.T) {
 	t.Parallel()
-	Calve(t)
+	ownProcesses(t)
 	for _, meet := range []string{"started together", "before they commit"} {
 		for _, first := range []string{"a table", "no table"} {
 			t.Run(meet+", "+first, func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestOneWindowTwice(t *testing.T) {
 // was stopped.
 func TestStoppedProcess(t *testing.T) {
 	t.Parallel()
-	Calve(t)
+	ownProcesses(t)
 	for name, at := range map[string]func(Request) bool{
 		"reading":           func(r Request) bool { return readsSource(r) && strings.HasPrefix(r.What, "GET ") },
 		"writing":           func(r Request) bool { return puts(r, ".parquet") },

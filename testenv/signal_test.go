@@ -53,7 +53,7 @@ func once(match func(Request) bool, do func() bool) func(Request) bool {
 // and remove what it staged; past the commit call it finishes and reports.
 func TestSignals(t *testing.T) {
 	t.Parallel()
-	Calve(t)
+	ownProcesses(t)
 	uploads := func(part string) func(Request) bool {
 		return func(r Request) bool { return strings.Contains(r.What, "partNumber="+part) }
 	}
@@ -199,6 +199,7 @@ func (s *site) noUploads(t *testing.T, g *Gate) {
 // it still says so.
 func TestSecondSignal(t *testing.T) {
 	t.Parallel()
+	ownProcesses(t)
 	onEachSite(t, func(t *testing.T, s *site) {
 		j := s.signalJob(t, false)
 		before := s.S3.Objects("")

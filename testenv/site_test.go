@@ -105,6 +105,16 @@ func (s *site) yaml(tb testing.TB, g *Gate) string {
 		g.HTTP(tb, "s3", s.S3.Endpoint), s.S3.Region, s.S3.AccessKey, s.S3.SecretKey)
 }
 
+// ownProcesses begins a test that happens in processes of the program alone. The
+// race detector, which runs the short tests, does not see into them.
+func ownProcesses(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("-short: this happens in processes of the program, which the race detector does not see; it runs without -short")
+	}
+	Calve(t)
+}
+
 // job is a load that processes run, of a file in a folder of its own.
 type job struct {
 	*site
