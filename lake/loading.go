@@ -110,6 +110,13 @@ func supported(meta table.Metadata) error {
 	return nil
 }
 
+// LoadTable returns a table as it is now. Unlike the catalog alone it waits no
+// longer than Timeout for it.
+func (l *Loader) LoadTable(ctx context.Context, id table.Identifier) (*table.Table, error) {
+	k := l.withDefaults()
+	return k.loadTable(ctx, id)
+}
+
 func (l *Loader) loadTable(ctx context.Context, id table.Identifier) (*table.Table, error) {
 	return within(ctx, l.Timeout, func(ctx context.Context) (*table.Table, error) {
 		return l.Catalog.LoadTable(ctx, id)
