@@ -117,7 +117,7 @@ func (in *csvInput) declared(name string) lake.Column {
 	if !ok {
 		return lake.Column{Name: name}
 	}
-	return lake.Column{Name: name, Type: t, Why: "declared"}
+	return lake.Column{Name: name, Type: t, Why: "declared", Declared: true}
 }
 
 func (in *csvInput) readHeaders(ctx context.Context) ([]*header, error) {

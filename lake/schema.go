@@ -139,6 +139,9 @@ func (f *fit) bind(columns []Column) error {
 		if f.from[i] >= 0 {
 			return fmt.Errorf("the source's columns %q and %q are both the table's %q: %w", source[i], c.Name, field.Name, ErrSchema)
 		}
+		if c.Declared && !arrow.TypeEqual(c.Type, f.arrow.Field(i).Type) {
+			return fmt.Errorf("column %q is declared as %s, and the table has it as %s: declare that, or leave the type out: %w", c.Name, typeName(c.Type), field.Type, ErrSchema)
+		}
 		f.from[i], source[i] = len(request), c.Name
 		request = append(request, arrow.Field{Name: c.Name, Type: f.arrow.Field(i).Type, Nullable: !field.Required})
 	}
@@ -207,6 +210,14 @@ func optionalFields(columns []Column) []arrow.Field {
 		fields = append(fields, arrow.Field{Name: c.Name, Type: c.Type, Nullable: true})
 	}
 	return fields
+}
+
+// typeName is a type in Iceberg's words, for errors.
+func typeName(t arrow.DataType) string {
+	if named, err := table.ArrowTypeToIceberg(t, true); err == nil {
+		return named.String()
+	}
+	return t.String()
 }
 
 func nameList(columns []Column) string {

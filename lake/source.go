@@ -72,6 +72,9 @@ type Column struct {
 	Type arrow.DataType
 	// Why says, for people, what decided an inferred type: a value, its file and line.
 	Why string
+	// Declared is true where the user gave Type: a table that has the column with
+	// another one is not loaded.
+	Declared bool
 }
 
 // Request says what a load reads from its input.
