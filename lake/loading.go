@@ -248,7 +248,11 @@ func (j *loading) layout(t *table.Table, f *fit) *layout {
 
 // sourceText describes the source in a snapshot's summary, in at most 2 KiB.
 func sourceText(o Origin) string {
-	text := fmt.Sprintf("%s, %d files", o.Kind, o.Files)
+	files := "files"
+	if o.Files == 1 {
+		files = "file"
+	}
+	text := fmt.Sprintf("%s, %d %s", o.Kind, o.Files, files)
 	if o.Fingerprint != "" {
 		text += ", sha256:" + o.Fingerprint
 	}

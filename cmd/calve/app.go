@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -22,6 +23,8 @@ type commands struct {
 	Maintain maintainCommand `cmd:"" help:"Expire snapshots, delete orphans and old metadata files."`
 	Init     initCommand     `cmd:"" help:"Write a commented calve.yaml to start from."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`
+
+	ShowVersion versionFlag `name:"version" help:"Print the version."`
 }
 
 const about = `calve loads a window of source data into an Apache Iceberg table, safely and
@@ -92,6 +95,9 @@ func (a *app) dispatch(ctx context.Context, args []string) (err error) {
 			err = a.bug(p)
 		}
 	}()
+	if len(args) > 0 && args[0] == "help" { // calve help load
+		args = append(slices.Clone(args[1:]), "--help")
+	}
 	var cmds commands
 	parser, err := kong.New(&cmds,
 		kong.Name("calve"), kong.Description(about),

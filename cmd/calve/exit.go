@@ -155,5 +155,5 @@ var codeLines = map[int]string{ //nolint:gochecknoglobals // a table that nobody
 	14:  "    14        refused by a guard; the table is as it was\n",
 	75:  "    75        temporary: store or catalog not reachable; run again\n",
 	99:  "    99        skipped, only where on_empty: skip asks for it\n",
-	130: "    130, 143  interrupted: old or new, never half; run again\n",
+	130: "    130, 143  interrupted (129: the terminal closed): old or new, never half; run again\n",
 }
