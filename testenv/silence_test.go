@@ -1,12 +1,16 @@
 package testenv
 
 import (
+	"regexp"
 	"slices"
 	"testing"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 )
+
+// theGate is an address that differs from one run of the program to the next.
+var theGate = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 
 // TestSilentCatalog: a catalog that answers no more, from any request on, ends
 // the commands that only read with "temporary", in the time that --timeout
@@ -45,7 +49,7 @@ func TestSilentCatalog(t *testing.T) {
 							}
 							return r.N < n
 						}
-						if end := start(g).Wait(); end.Code != 75 && (end.Code != 0 || end.Stdout != want.Stdout) {
+						if end := start(g).Wait(); end.Code != 75 && (end.Code != 0 || theGate.ReplaceAllString(end.Stdout, "") != theGate.ReplaceAllString(want.Stdout, "")) {
 							t.Errorf("silent from request %d on: %s", n, end)
 						}
 						return nil
