@@ -14,9 +14,19 @@ type Step struct {
 	Time                time.Duration
 }
 
-func (s Step) after(t time.Time) time.Time {
+// After is t moved on by s, by t's calendar: a day later is the same clock
+// reading of the next day.
+func (s Step) After(t time.Time) time.Time {
 	return t.AddDate(s.Years, s.Months, s.Days).Add(s.Time)
 }
+
+// Before is t moved back by s.
+func (s Step) Before(t time.Time) time.Time {
+	return t.Add(-s.Time).AddDate(-s.Years, -s.Months, -s.Days)
+}
+
+// IsZero reports whether s is no time at all.
+func (s Step) IsZero() bool { return s == Step{} }
 
 var stepForm = regexp.MustCompile(`^P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$`)
 
