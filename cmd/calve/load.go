@@ -54,6 +54,7 @@ func (c *loadCommand) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	defer func() { _ = cat.Close() }()
+	s.source.Run = c.RunLabel
 	src, err := arrowio.New(s.source, cat.Files())
 	if err != nil {
 		return err
