@@ -210,12 +210,12 @@ func TestProgressIsABarOnATerminal(t *testing.T) {
 		read  int64
 		want  string
 	}{
-		{100, 0, "  0 % [                              ] 0 B of 40 MiB, 1,000 rows, 1,000 rows/s"},
-		{100, 10 << 20, " 25 % [=======                       ] 10 MiB of 40 MiB, 2,000 rows, 1,000 rows/s, 6s left"},
-		{80, 20 << 20, " 50 % [=========          ] 20 MiB of 40 MiB, 3,000 rows, 1,000 rows/s, 3s left"},
+		{120, 0, "  0 % [                              ] 0 B of 40 MiB, 1,000 rows, 1,000 rows/s"},
+		{120, 10 << 20, " 25 % [=======                       ] 10 MiB of 40 MiB, 2,000 rows, 1,000 rows/s, 6s left"},
+		{80, 20 << 20, " 50 % [=====     ] 20 MiB of 40 MiB, 3,000 rows, 1,000 rows/s, 3s left"},
 		{60, 20 << 20, " 50 % 20 MiB of 40 MiB, 4,000 rows, 1,000 rows/s, 4s left"},
 		{20, 20 << 20, " 50 % 20 MiB of 40 "},
-		{100, 41 << 20, "100 % [==============================] 41 MiB of 40 MiB, 6,000 rows, 1,000 rows/s"},
+		{120, 41 << 20, "100 % [==============================] 41 MiB of 40 MiB, 6,000 rows, 1,000 rows/s"},
 	} {
 		*at = at.Add(time.Second)
 		p.width = tt.width

@@ -121,7 +121,11 @@ func (p *progress) bar(rows, rate string, read int64, at time.Time) string {
 		done = float64(read) / float64(p.total)
 	}
 	percent := fmt.Sprintf("%3.0f %%", 100*done)
-	if room := min(p.width-1-len(percent)-len(text)-3, 30); room >= 10 {
+	room := 10
+	if p.width >= 110 {
+		room = 30
+	}
+	if len(percent)+room+len(text)+4 <= p.width {
 		filled := int(done * float64(room))
 		percent += " [" + strings.Repeat("=", filled) + strings.Repeat(" ", room-filled) + "]"
 	}
