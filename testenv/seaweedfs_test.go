@@ -15,7 +15,7 @@ func seaweedSite(tb testing.TB) *site { return &site{AnyCatalog: SeaweedFS(tb)} 
 
 // seaweedLacks are the promises of a catalog that SeaweedFS does not keep, and
 // why.
-var seaweedLacks = map[string]string{} //nolint:gochecknoglobals // a table that nobody changes
+var seaweedLacks = map[string]string{}
 
 // What a load asks of its catalog holds on a REST server that other people wrote.
 func TestEngineSeaweedFSIsACatalog(t *testing.T) {
