@@ -1,11 +1,14 @@
 package testenv
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/apache/iceberg-go/table"
 
 	"github.com/calve-data/calve/catalog"
 )
@@ -36,7 +39,15 @@ func SeaweedFS(tb testing.TB) *AnyCatalog {
 	program := filepath.Join(cacheDir(), "bin", seaweedVersion, "weed")
 	need(tb, "SeaweedFS", program)
 	server, err := theSeaweed.start(starting{
-		name: "seaweedfs", scheme: "http", ready: "/v1/config?warehouse=s3://" + seaweedBucket, patience: 2 * time.Minute,
+		name: "seaweedfs", scheme: "http", patience: 2 * time.Minute,
+		// It answers before it has made its warehouse.
+		serves: func(*server) error {
+			cat, err := catalog.Open(tb.Context(), theSeaweed.config())
+			if err != nil {
+				return err
+			}
+			return errors.Join(cat.CreateNamespace(tb.Context(), table.Identifier{"ready"}), cat.Close())
+		},
 		env: func(s *server) []string {
 			return []string{"AWS_ACCESS_KEY_ID=" + s.key, "AWS_SECRET_ACCESS_KEY=" + s.secret}
 		},
@@ -48,10 +59,14 @@ func SeaweedFS(tb testing.TB) *AnyCatalog {
 	s3 := witness(tb, &S3{
 		Endpoint: theSeaweed.store, AccessKey: server.key, SecretKey: server.secret, Region: "us-east-1", Bucket: seaweedBucket,
 	})
-	return openAny(tb, s3, fmt.Sprintf("%s_%08x", Namespace, rand.Uint32()), catalog.Config{
-		Type: "rest", URI: server.endpoint, Warehouse: "s3://" + seaweedBucket,
-		Access: catalog.Access{Credential: server.key + ":" + server.secret},
-	})
+	return openAny(tb, s3, fmt.Sprintf("%s_%08x", Namespace, rand.Uint32()), theSeaweed.config())
+}
+
+func (w *seaweedServer) config() catalog.Config {
+	return catalog.Config{
+		Type: "rest", URI: w.endpoint, Warehouse: "s3://" + seaweedBucket,
+		Access: catalog.Access{Credential: w.key + ":" + w.secret},
+	}
 }
 
 // command gives every part of the server a free port of its own: it would take
