@@ -1,7 +1,6 @@
 package arrowio
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -55,52 +54,6 @@ func (p *jsonParser) nestedError(column string, pos int, err error) error {
 type cellProblem struct{ path, what string }
 
 func (e *cellProblem) Error() string { return e.path + ": " + e.what }
-
-// shownAt shows what is written at pos: a string, a word, or the start of more.
-func (p *jsonParser) shownAt(pos int) string {
-	rest := p.lineAfter(pos)
-	if len(rest) == 0 {
-		return "the end of the line"
-	}
-	n := 1
-	switch ch := rest[0]; {
-	case ch == '"':
-		if t, err := p.stringAt(pos); err == nil {
-			return shown(t.text)
-		}
-		n = len(rest)
-	case ch == '{' || ch == '[':
-		n = len(rest)
-	default:
-		if i := bytes.IndexAny(rest, ",}] \t\r"); i > 0 {
-			n = i
-		} else if i < 0 {
-			n = len(rest)
-		}
-	}
-	return shownRaw(rest[:n])
-}
-
-// shownRaw shows JSON as it is written, cut.
-func shownRaw(text []byte) string {
-	more := ""
-	if len(text) > shownBytes {
-		text, more = text[:shownBytes], "..."
-	}
-	s := strconv.Quote(string(text))
-	if plain := s[1 : len(s)-1]; plain == string(text) {
-		return plain + more
-	}
-	return s + more
-}
-
-// shownToken shows a value as an error names it.
-func shownToken(t token) string {
-	if t.form == jsonString {
-		return shown(t.text)
-	}
-	return shownRaw(t.text)
-}
 
 // misfit says that a value is not of type typ.
 func misfit(t token, typ arrow.DataType, why error) string {

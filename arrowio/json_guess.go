@@ -1,6 +1,7 @@
 package arrowio
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 
@@ -80,14 +81,14 @@ func (g *guess) read(d *jsontext.Decoder, here func(string) sighting, depth int)
 		}
 		return err
 	}
+	form := jsonObject
+	if k == '[' {
+		form = jsonList
+	}
+	g.note(form, func() sighting { return here(shownStart(bytes.TrimLeft(d.UnreadBuffer(), ":, \t\r"))) })
 	if _, err := d.ReadToken(); err != nil {
 		return err
 	}
-	form, shown := jsonObject, "an object"
-	if k == '[' {
-		form, shown = jsonList, "a list"
-	}
-	g.note(form, func() sighting { return here(shown) })
 	for end := k + 2; d.PeekKind() != end && d.PeekKind() != 0; { // the closing bracket is two after the opening one
 		part, err := g.next(d, form)
 		if err != nil {

@@ -58,7 +58,7 @@ func (p *jsonParser) tokenAt(pos int) (token, error) {
 			return token{}, errNoNumber
 		}
 		return token{form: jsonNumber, text: b[pos:end], end: end}, nil
-	case ch == '\n':
+	case endsLine(b, pos):
 		return token{}, errIncomplete
 	}
 	for _, w := range [...]struct {
@@ -72,6 +72,9 @@ func (p *jsonParser) tokenAt(pos int) (token, error) {
 	}
 	return token{}, errNoValue
 }
+
+// endsLine reports whether a line ends at pos.
+func endsLine(b []byte, pos int) bool { return b[pos] == '\n' || b[pos] == '\r' && b[pos+1] == '\n' }
 
 // stringAt returns the string at pos. Only one with escapes is surely UTF-8.
 func (p *jsonParser) stringAt(pos int) (t token, err error) {
@@ -95,13 +98,14 @@ func (p *jsonParser) stringAt(pos int) (t token, err error) {
 			return t, err
 		case '\\':
 			escapes = true
-			if end++; b[end] == '\n' {
+			if end++; endsLine(b, end) {
 				return t, errIncomplete
 			}
 			end++
-		case '\n':
-			return t, errIncomplete
 		default:
+			if endsLine(b, end) {
+				return t, errIncomplete
+			}
 			return t, errControl
 		}
 	}
@@ -146,18 +150,22 @@ func (p *jsonParser) lineAfter(pos int) []byte {
 
 // nested lets read have the object or list at pos, and returns where it ends.
 func (p *jsonParser) nested(column string, pos int, read func(*jsontext.Decoder) error) (end int, err error) {
-	line := p.lineAfter(pos)
-	p.input = *bytes.NewBuffer(line)
+	if end, err = p.decode(pos, read); err != nil {
+		return pos, p.nestedError(column, pos, err)
+	}
+	return end, nil
+}
+
+// decode lets read have what begins at pos, and returns where it stopped.
+func (p *jsonParser) decode(pos int, read func(*jsontext.Decoder) error) (end int, err error) {
+	p.input = *bytes.NewBuffer(p.lineAfter(pos))
 	if p.decoder == nil {
 		p.decoder = jsontext.NewDecoder(&p.input)
 	} else {
 		p.decoder.Reset(&p.input)
 	}
 	err = read(p.decoder)
-	if err == nil {
-		return pos + int(p.decoder.InputOffset()), nil
-	}
-	return pos, p.nestedError(column, pos, err)
+	return pos + int(p.decoder.InputOffset()), err
 }
 
 // valueError words what tokenAt says.
