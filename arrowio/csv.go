@@ -161,32 +161,7 @@ func (in *csvInput) readFile(ctx context.Context, f lake.File, read func(*blockR
 
 // readBlocks reads the blocks of all files in order; see [blockWork].
 func (in *csvInput) readBlocks(ctx context.Context, get func() (*block, bool), put func(*block) bool) error {
-	// The block that a file's end left empty is the next file's: there are only
-	// so many.
-	var b *block
-	blocksOf := func(r *blockReader) error {
-		for {
-			if b == nil {
-				var ok bool
-				if b, ok = get(); !ok {
-					return context.Cause(ctx)
-				}
-			}
-			if more, err := r.next(b); err != nil || !more {
-				return err
-			}
-			if !put(b) {
-				return context.Cause(ctx)
-			}
-			b = nil
-		}
-	}
-	for _, f := range in.files {
-		if err := in.readFile(ctx, f, blocksOf); err != nil {
-			return err
-		}
-	}
-	return nil
+	return readBlocks(ctx, in.files, in.readFile, get, put)
 }
 
 // isNull reports whether text, without quotes, means NULL.

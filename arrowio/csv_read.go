@@ -43,6 +43,11 @@ func (in *csvInput) read(ctx context.Context, r lake.Request, inflight int, mem 
 		work:     func(b *block) parsed { return in.parseBlock(b, r.Schema, mem) },
 		drop:     func(p parsed) { p.release() },
 	}
+	return yieldParsed(ctx, work)
+}
+
+// yieldParsed yields the batches of all blocks, with the place of each.
+func yieldParsed(ctx context.Context, work blockWork[parsed]) iter.Seq2[lake.Batch, error] {
 	return func(yield func(lake.Batch, error) bool) {
 		var at *header
 		var row int64

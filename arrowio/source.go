@@ -18,8 +18,9 @@ import (
 
 // Config describes a source of files. Path is required.
 type Config struct {
-	// Type is the form of the files: csv or parquet. Default: by the extension
-	// of Path (.csv, .tsv, either with .gz or .zst after it; .parquet).
+	// Type is the form of the files: csv, ndjson (also called jsonl or json) or
+	// parquet. Default: by the extension of Path: .csv, .tsv, .ndjson, .jsonl and
+	// .json, each with .gz or .zst after it or not; .parquet.
 	Type string
 	// Path is a pattern of files, see [lake.Files]. Parts such as {day:%Y/%m/%d}
 	// stand for the units of the window: year, month, day or hour, written with
@@ -32,13 +33,14 @@ type Config struct {
 	PathZone *time.Location
 	// Arrival widens what is read of a template, for rows that arrive late.
 	Arrival Arrival
-	// Null lists words that mean NULL in CSV, besides the empty field.
+	// Null lists words that mean NULL in CSV, besides the empty field. NDJSON has
+	// a null of its own, and takes none.
 	Null []string
 	// Delimiter separates the fields of CSV: one character, or tab. Default: a
 	// comma, and a tab for .tsv.
 	Delimiter string
 	// Types declares columns' types, by the names that the files have. Default:
-	// as the file has them, and inferred from all values for CSV.
+	// as the file has them, and inferred from all values for CSV and NDJSON.
 	Types map[string]arrow.DataType
 	// Rename gives columns other names: from those in the files to those in the
 	// table.
@@ -92,23 +94,30 @@ func New(cfg Config, files lake.Files) (lake.Source, error) {
 	if s.delim, err = cfg.delimiter(); err != nil {
 		return nil, err
 	}
+	if s.kind == "ndjson" && (len(cfg.Null) > 0 || cfg.Delimiter != "") {
+		return nil, fmt.Errorf("source.null and source.delimiter are for CSV: NDJSON writes null as null: %w", lake.ErrUsage)
+	}
 	return s, nil
 }
 
 func (c Config) form() (string, error) {
 	switch c.Type {
-	case "csv", "parquet":
+	case "csv", "ndjson", "parquet":
 		return c.Type, nil
+	case "json", "jsonl":
+		return "ndjson", nil
 	case "":
 		switch c.extension() {
 		case ".csv", ".tsv":
 			return "csv", nil
+		case ".ndjson", ".jsonl", ".json":
+			return "ndjson", nil
 		case ".parquet":
 			return "parquet", nil
 		}
-		return "", fmt.Errorf("source.type is required where source.path %q does not end in .csv, .tsv or .parquet: there are csv and parquet: %w", c.Path, lake.ErrUsage)
+		return "", fmt.Errorf("source.type is required where source.path %q does not end in .csv, .tsv, .ndjson, .jsonl, .json or .parquet: there are csv, ndjson and parquet: %w", c.Path, lake.ErrUsage)
 	}
-	return "", fmt.Errorf("source.type %q is unknown: there are csv and parquet: %w", c.Type, lake.ErrUsage)
+	return "", fmt.Errorf("source.type %q is unknown: there are csv, ndjson and parquet: %w", c.Type, lake.ErrUsage)
 }
 
 // extension is the extension of the pattern, without that of a compression.
@@ -152,6 +161,9 @@ func (s *fileSource) input(origin lake.Origin, list []lake.File) (lake.Input, er
 		return newParquet(origin, list, s.files, s.cfg), nil
 	}
 	open := func(ctx context.Context, f lake.File) (io.ReadCloser, error) { return s.files.Open(ctx, f) }
+	if s.kind == "ndjson" {
+		return newNDJSON(list, open, origin, NDJSONOptions{Types: s.cfg.Types, Zone: s.cfg.Zone})
+	}
 	return newCSV(list, open, origin, CSVOptions{
 		Delimiter: s.delim, Null: s.cfg.Null, Types: s.cfg.Types, Zone: s.cfg.Zone,
 	})

@@ -40,7 +40,7 @@ type Input interface {
 // Origin describes a pinned input without its rows. It holds no secret: it is
 // printed, and kept in the table.
 type Origin struct {
-	// Kind is the form of the source: csv, parquet.
+	// Kind is the form of the source: csv, ndjson, parquet.
 	Kind string
 	// Path is where files were looked for, as the source was told. May be empty.
 	Path string

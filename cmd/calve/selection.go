@@ -22,7 +22,7 @@ type selectionFlags struct {
 	windowFlags
 
 	Source    string            `placeholder:"PATTERN" group:"source" help:"Files to load, a path or an s3:// URL with * and ?."`
-	Type      string            `placeholder:"TYPE" group:"source" help:"csv or parquet. Default: by the name's ending."`
+	Type      string            `placeholder:"TYPE" group:"source" help:"csv, ndjson or parquet. Default: by the name's ending."`
 	Null      []string          `placeholder:"TOKEN" sep:"none" group:"source" help:"Text that means NULL, besides nothing at all. Repeat for more."`
 	Delimiter string            `placeholder:"CHAR" group:"source" help:"Delimiter of CSV columns. Default: a comma."`
 	Column    map[string]string `placeholder:"NAME=TYPE" mapsep:"none" group:"source" help:"Type of a column, such as amount=decimal(18,2). Repeat for more."`
