@@ -16,6 +16,10 @@ type blockReader struct {
 	// delim separates fields; it is needed only to say what is wrong with a
 	// record that does not end.
 	delim byte
+	// noHeader says that the first record is a row; names are the columns', if
+	// they are known.
+	noHeader bool
+	names    []string
 
 	header *header
 	// carry is the start of a record whose end has not been read yet, and line
