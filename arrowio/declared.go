@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -45,6 +46,8 @@ type declared struct {
 	types    map[string]arrow.DataType
 	options  map[string]ColumnOptions
 	readings map[string]reading
+	// zone is that of columns without one.
+	zone *time.Location
 	// listed holds the columns that the config names in any way.
 	listed map[string]bool
 	only   bool
@@ -152,7 +155,7 @@ func (d *declared) Read(ctx context.Context, r lake.Request) iter.Seq2[lake.Batc
 func (d *declared) filling(r lake.Request) (*filling, error) {
 	f := &filling{schema: r.Schema, values: make([]arrow.Array, r.Schema.NumFields()), mem: d.mem}
 	for i, field := range r.Schema.Fields() {
-		if err := d.readings[field.Name].fits(field.Type); err != nil {
+		if err := d.readings[field.Name].within(field.Type, d.zone).fits(field.Type); err != nil {
 			f.release()
 			return nil, fmt.Errorf("column %q: %w: %w", field.Name, err, lake.ErrSchema)
 		}
@@ -175,11 +178,13 @@ func (d *declared) filling(r lake.Request) (*filling, error) {
 // value is the default of a column as an array of one value.
 func (d *declared) value(name string, t arrow.DataType) (arrow.Array, error) {
 	text := []byte(*d.options[name].Default)
-	c := newColumn(arrow.Field{Name: name, Type: t}, d.mem)
+	// It is small, and columns give back memory by other lengths than they take.
+	c := newColumn(arrow.Field{Name: name, Type: t}, memory.DefaultAllocator)
 	if c.kind == kindNone {
 		return nil, fmt.Errorf("column %q: there are no defaults of type %s: %w", name, icebergWord(t), lake.ErrUsage)
 	}
-	c.zone, c.fold = d.readings[name].zone, d.readings[name].fold
+	r := d.readings[name].within(t, d.zone)
+	c.zone, c.fold = r.zone, r.fold
 	c.grow(1)
 	if err := c.set(0, text); err != nil {
 		c.free()

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/arrow-go/v18/arrow/extensions"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/calve-data/calve/lake"
 )
@@ -171,6 +172,38 @@ func TestTheWindowsTimeHasNoDefault(t *testing.T) {
 	for _, err := range in.Read(t.Context(), lake.Request{Schema: fieldsOf("at", wallTime), Time: "at", Procs: 1}) {
 		if !errors.Is(err, lake.ErrUsage) {
 			t.Errorf("Read: %v", err)
+		}
+	}
+}
+
+func TestDefaultsOfParquet(t *testing.T) {
+	schema := fieldsSchema(nullable("word", str), nullable("n", long), nullable("at", timestamp(arrow.Nanosecond, "")))
+	files := bytesFiles{
+		"a.parquet": parquetBytes(t, schema, 2, `[{"word":"x","n":1,"at":"2026-05-04T10:00:00"},{"word":"x"},{"word":null,"n":3},{"word":""}]`),
+		"b.parquet": parquetBytes(t, fieldsSchema(nullable("n", long)), 2, `[{"n":5}]`),
+	}
+	in := pinParquet(t, files, Config{Zone: mustZone(t, "Asia/Tokyo"), Rename: map[string]string{"n": "number"}, Columns: map[string]ColumnOptions{
+		"word": {Default: value("none")}, "n": {Default: value("-1")}, "at": {Default: value("2026-05-04 00:00:00")},
+	}})
+	want := fieldsSchema(arrow.Field{Name: "number", Type: long}, arrow.Field{Name: "word", Type: str}, arrow.Field{Name: "at", Type: timestamptzType})
+	got, err := readText(t, in, readRequest(want))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(`{"at":"2026-05-04T01:00:00Z","number":1,"word":"x"}
+{"at":"2026-05-03T15:00:00Z","number":-1,"word":"x"}
+{"at":"2026-05-03T15:00:00Z","number":3,"word":"none"}
+{"at":"2026-05-03T15:00:00Z","number":-1,"word":""}
+{"at":"2026-05-03T15:00:00Z","number":5,"word":"none"}
+`, got); diff != "" {
+		t.Errorf("Read (-want +got):\n%s", diff)
+	}
+	for _, cfg := range []Config{
+		{Numbers: "1234,56"}, {NoHeader: true}, {MaxLine: 1 << 20}, {Columns: map[string]ColumnOptions{"at": {Format: "%F"}}},
+	} {
+		cfg.Path = "x.parquet"
+		if err := cfg.Validate(); !errors.Is(err, lake.ErrUsage) {
+			t.Errorf("Validate(%+v): %v", cfg, err)
 		}
 	}
 }
