@@ -26,6 +26,8 @@ type columnConfig struct {
 	// which of two is meant when its clocks are set back.
 	Timezone string `yaml:"timezone"`
 	Fold     string `yaml:"fold"`
+	// Derive fills a column that no file has: window_start, source_file or run.
+	Derive string `yaml:"derive"`
 	// Volatile says that the column's values differ from run to run.
 	Volatile bool `yaml:"volatile"`
 }
@@ -44,6 +46,7 @@ func (l loadConfig) arrowio() (arrowio.Config, error) {
 		Type: l.Source.Type, Path: l.Source.Path, Null: l.Source.Null,
 		Delimiter: l.Source.Delimiter, Numbers: l.Source.Numbers, OnlyListed: l.OnlyListed,
 		Types: map[string]arrow.DataType{}, Columns: map[string]arrowio.ColumnOptions{}, Rename: map[string]string{},
+		Derived: map[string]arrowio.Derivation{},
 	}
 	if cfg.Delimiter == `\t` || cfg.Delimiter == "tab" {
 		cfg.Delimiter = "\t"
@@ -57,6 +60,12 @@ func (l loadConfig) arrowio() (arrowio.Config, error) {
 	owner := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(l.Columns)) {
 		column := l.Columns[name]
+		if column.Derive != "" {
+			if err := column.derived(&cfg, name); err != nil {
+				return cfg, err
+			}
+			continue
+		}
 		from := column.source(name)
 		if other, twice := owner[from]; twice {
 			return cfg, usage("columns %q and %q are both from the source's %q", other, name, from)
@@ -72,14 +81,32 @@ func (l loadConfig) arrowio() (arrowio.Config, error) {
 	return cfg, l.noDefaultTime()
 }
 
+// derived adds a column that no file has.
+func (c columnConfig) derived(cfg *arrowio.Config, name string) error {
+	if c.From != "" || c.Default != nil || c.Format != "" || c.Timezone != "" || c.Fold != "" {
+		return usage("column %q is derived from %s: there is nothing of it in the source, so it takes a type and no more", name, c.Derive)
+	}
+	cfg.Derived[name] = arrowio.Derivation(c.Derive)
+	return c.typed(cfg, name, name)
+}
+
+// typed declares the column's type, if it has one.
+func (c columnConfig) typed(cfg *arrowio.Config, name, from string) error {
+	if c.Type == "" {
+		return nil
+	}
+	t, err := arrowio.ParseType(c.Type)
+	if err != nil {
+		return usage("type of column %q: %v", name, err)
+	}
+	cfg.Types[from] = t
+	return nil
+}
+
 // into adds the column to a source's config.
 func (c columnConfig) into(cfg *arrowio.Config, name, from string) error {
-	if c.Type != "" {
-		t, err := arrowio.ParseType(c.Type)
-		if err != nil {
-			return usage("type of column %q: %v", name, err)
-		}
-		cfg.Types[from] = t
+	if err := c.typed(cfg, name, from); err != nil {
+		return err
 	}
 	options := arrowio.ColumnOptions{Default: c.Default, Format: c.Format, Fold: arrowio.Fold(c.Fold)}
 	if c.Timezone != "" {
@@ -148,7 +175,7 @@ func (l loadConfig) noDefaultTime() error {
 // volatile lists the columns whose values differ from run to run.
 func (l loadConfig) volatile() (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(l.Columns)) {
-		if l.Columns[name].Volatile {
+		if c := l.Columns[name]; c.Volatile || arrowio.Derivation(c.Derive).Volatile() {
 			names = append(names, name)
 		}
 	}

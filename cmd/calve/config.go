@@ -79,6 +79,15 @@ type sourceConfig struct {
 	Numbers string `yaml:"numbers"`
 	// MaxLine is the size of the longest record.
 	MaxLine string `yaml:"max_line"`
+	// PathTimezone is the zone of the days and hours of a template in Path.
+	PathTimezone string        `yaml:"path_timezone"`
+	Arrival      arrivalConfig `yaml:"arrival"`
+}
+
+// arrivalConfig says how much earlier or later than their own time rows arrive.
+type arrivalConfig struct {
+	Before string `yaml:"before"`
+	After  string `yaml:"after"`
 }
 
 // configName is the file that is read where --config names none.

@@ -110,6 +110,7 @@ func TestSchemaTakesWhatCalveTakes(t *testing.T) {
 		"config_mistakes.txtar/calve.yaml":  true, // a key that is not known
 		"config_mistakes.txtar/secret.yaml": true, // a catalog of no kind
 		"columns_mistakes.txtar/key.yaml":   true,
+		"derived_columns.txtar/wrong.yaml":  true,
 		"columns_mistakes.txtar/fold.yaml":  true,
 		"columns_mistakes.txtar/type.yaml":  true,
 	}

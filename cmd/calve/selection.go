@@ -100,6 +100,9 @@ func (f *selectionFlags) resolve(a *app) (s selection, err error) {
 	if s.source, err = l.arrowio(); err != nil {
 		return s, err
 	}
+	if s.source.PathZone, s.source.Arrival, err = l.Source.template(zone); err != nil {
+		return s, err
+	}
 	return s, s.source.Validate()
 }
 
