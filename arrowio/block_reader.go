@@ -18,6 +18,10 @@ type blockReader struct {
 	delim byte
 	// lines says that every newline ends a record, whatever quotes are before it.
 	lines bool
+	// noHeader says that the first record is a row; names are the columns', if
+	// they are known.
+	noHeader bool
+	names    []string
 
 	header *header
 	// carry is the start of a record whose end has not been read yet, and line

@@ -18,7 +18,10 @@ type place struct {
 	// row is the number of the array's first row in its file, from 1.
 	row  int64
 	zone *time.Location
-	mem  memory.Allocator
+	fold Fold
+	// options are those of all columns; a zone among them goes before zone.
+	options map[string]ColumnOptions
+	mem     memory.Allocator
 }
 
 // cast returns arr as an array of type to. It loses nothing, time apart, which

@@ -137,7 +137,11 @@ func (in *csvInput) parseBlock(b *block, schema *arrow.Schema, mem memory.Alloca
 func bindColumns(h *header, schema *arrow.Schema, opt CSVOptions, mem memory.Allocator) ([]*column, error) {
 	columns := make([]*column, len(h.names))
 	for i, name := range h.names {
-		columns[i] = &column{field: arrow.Field{Name: name, Nullable: true}, kind: kindSkip}
+		kind := kindSkip
+		if name == "" {
+			kind = kindEmpty
+		}
+		columns[i] = &column{field: arrow.Field{Name: name, Nullable: true}, kind: kind, fastKind: kind}
 	}
 	for _, f := range schema.Fields() {
 		i := h.index(f.Name)
@@ -148,12 +152,13 @@ func bindColumns(h *header, schema *arrow.Schema, opt CSVOptions, mem memory.All
 			continue
 		}
 		columns[i] = newColumn(f, mem)
+		columns[i].use(opt.reading(f.Name, f.Type))
 		if columns[i].kind == kindNone {
 			return nil, inputErrorf("%s column %q: %s cannot be read from CSV", h.file, f.Name, columnsOf(f.Type))
 		}
 	}
 	for _, c := range columns {
-		c.zone, c.delims = opt.Zone, eachByte*uint64(opt.Delimiter)
+		c.delims = eachByte * uint64(opt.Delimiter)
 	}
 	return columns, nil
 }

@@ -22,6 +22,9 @@ type NDJSONOptions struct {
 	// MaxRecord is the longest line in bytes, its end included. A longer one is
 	// an error. Default: 64 MiB; at most 1 GiB, and at least 1 KiB.
 	MaxRecord int
+
+	// readings say how columns are read, by name.
+	readings map[string]reading
 }
 
 // mostKeys is the most different keys of a source's records. More of them are

@@ -71,7 +71,8 @@ func (in *ndjsonInput) bindColumns(file string, schema *arrow.Schema, mem memory
 	columns := make([]*jsonColumn, schema.NumFields())
 	for i, f := range schema.Fields() {
 		c := &jsonColumn{column: newColumn(f, mem)}
-		c.zone = in.opt.Zone
+		r := in.opt.readings[f.Name].within(f.Type, in.opt.Zone)
+		c.zone, c.fold = r.zone, r.fold
 		if c.kind == kindNone {
 			root, err := newNode(f, f.Name, in.opt.Zone)
 			if err != nil {

@@ -38,7 +38,8 @@ type PlannedColumn struct {
 	Name, Type string
 	// Added is true for a column that the load adds, or all columns of a new table.
 	Added bool
-	// Why says what decided an inferred type.
+	// Why says what decided the type of a column that the load adds: a value, its
+	// file and line, or that it is declared.
 	Why string
 }
 
@@ -98,12 +99,16 @@ func (j *loading) plan(found *survey) *Plan {
 
 func (j *loading) plannedColumns() (out []PlannedColumn) {
 	why := map[string]string{}
-	for _, c := range j.fit.decided {
+	for _, c := range j.fit.columns {
 		why[c.Name] = c.Why
 	}
 	for _, f := range j.fit.schema.Fields() {
 		_, had := j.planned.Schema().FindFieldByID(f.ID)
-		out = append(out, PlannedColumn{Name: f.Name, Type: f.Type.String(), Added: j.creates || !had, Why: why[j.fit.sourceName(f.ID)]})
+		c := PlannedColumn{Name: f.Name, Type: f.Type.String(), Added: j.creates || !had}
+		if c.Added {
+			c.Why = why[j.fit.sourceName(f.ID)]
+		}
+		out = append(out, c)
 	}
 	return out
 }

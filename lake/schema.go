@@ -23,8 +23,9 @@ type fit struct {
 	request *arrow.Schema
 	// from holds, for each table column, its index in request, or -1.
 	from []int
-	// decided holds the columns whose types were inferred.
-	decided []Column
+	// columns are the source's, as they were bound; decided are those of them
+	// whose types were inferred.
+	columns, decided []Column
 }
 
 // fitNew makes the schema of a table that does not exist yet.
@@ -124,6 +125,7 @@ func (f *fit) bind(columns []Column) error {
 		return err
 	}
 	fields := f.schema.Fields()
+	f.columns = columns
 	f.from = make([]int, len(fields))
 	source := make([]string, len(fields))
 	var request []arrow.Field

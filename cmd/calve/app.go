@@ -22,6 +22,7 @@ type commands struct {
 	Connect  connectCommand  `cmd:"" help:"Print how another engine reads a table."`
 	Maintain maintainCommand `cmd:"" help:"Expire snapshots, delete orphans and old metadata files."`
 	Init     initCommand     `cmd:"" help:"Write a commented calve.yaml to start from."`
+	Schema   schemaCommand   `cmd:"" help:"Print the JSON schema of calve.yaml, for editors."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`
 
 	ShowVersion versionFlag `name:"version" help:"Print the version."`

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/calve-data/calve/arrowio"
 	"github.com/calve-data/calve/lake"
 )
 
@@ -108,10 +109,15 @@ func (a *app) explain(ctx context.Context, err error) failure {
 		if name == "" {
 			name = "TABLE"
 		}
+		hint := strings.ReplaceAll(e.hint, "TABLE", name)
+		var missing *arrowio.NoColumnError
+		if errors.As(err, &missing) {
+			hint = meantColumn(missing)
+		}
 		return failure{e.code, e.outcome, lake.ReceiptError{
 			Code: e.code, Kind: e.kind,
 			Message: a.hide(err.Error()),
-			Hint:    strings.ReplaceAll(e.hint, "TABLE", name),
+			Hint:    hint,
 		}}
 	}
 	return failure{}
