@@ -66,7 +66,11 @@ func (j *loading) stage(ctx context.Context) ([]iceberg.DataFile, error) {
 		Schema: j.fit.request, Time: j.fit.sourceName(j.owned.timeID), Window: j.owned.window,
 		Procs: j.Procs, Memory: j.Memory / 4,
 	})
-	return j.stageInto(ctx, j.planned, j.fit, g.pass(ctx, source), func(df iceberg.DataFile) {
+	digester, err := NewDigester(j.fit.schema, j.volatile...)
+	if err != nil {
+		return nil, err
+	}
+	files, err := j.stageInto(ctx, j.planned, j.fit, digester.beside(g.pass(ctx, source)), func(df iceberg.DataFile) {
 		j.Trace.fileStaged(df.FilePath(), df.Count(), df.FileSizeBytes())
 		j.advance(func(p *Progress) {
 			p.RowsStaged += df.Count()
@@ -74,6 +78,25 @@ func (j *loading) stage(ctx context.Context) ([]iceberg.DataFile, error) {
 			p.BytesStaged += df.FileSizeBytes()
 		})
 	})
+	if err != nil {
+		return nil, err
+	}
+	digest := digester.Digest()
+	j.digest = &digest
+	return files, j.allStaged(files)
+}
+
+// allStaged checks that as many rows were written as the guard let pass: the
+// digest counts them, the files' footers say how many they hold.
+func (j *loading) allStaged(files []iceberg.DataFile) error {
+	n := int64(0)
+	for _, df := range files {
+		n += df.Count()
+	}
+	if n != j.digest.Rows {
+		return fmt.Errorf("the staged files hold %d rows, and the source gave %d of the window: %w", n, j.digest.Rows, ErrBug)
+	}
+	return nil
 }
 
 // refusesOutside reports whether a row outside the window is an error.
@@ -178,6 +201,10 @@ func (j *loading) receipt(w Window, a *landing, began time.Time, err error) Rece
 	}
 	r.Files.Read, r.Bytes.Read = j.origin.Files, j.origin.Bytes
 	r.Rows.Read, r.Rows.Outside = j.progress.RowsRead, j.progress.RowsOutside
+	if j.digest != nil {
+		text := j.digest.String()
+		r.Digest = &text
+	}
 	if a == nil {
 		return r
 	}

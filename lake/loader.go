@@ -99,6 +99,9 @@ type Load struct {
 	OnEmpty OnEmpty
 	// Outside says what rows outside the window mean.
 	Outside Outside
+	// Volatile names columns of the table that differ from run to run, such as
+	// a time of loading: they are stored, but left out of the [Digest].
+	Volatile []string
 	// Properties are set on a new table, over calve's own defaults.
 	Properties iceberg.Properties
 }

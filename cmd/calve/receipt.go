@@ -40,6 +40,9 @@ func printReceipt(out io.Writer, r lake.Receipt) {
 		}
 		fmt.Fprintln(out)
 	}
+	if r.Digest != nil {
+		fmt.Fprintf(out, "digest     %s\n", *r.Digest)
+	}
 	if r.Watermark != nil {
 		fmt.Fprintf(out, "watermark  %s\n", *r.Watermark)
 	}
