@@ -123,8 +123,7 @@ func digestOfTable(t *testing.T, tbl *table.Table, q lake.RowsQuery, volatile ..
 func TestDigestOfAnExistingTable(t *testing.T) {
 	t.Parallel()
 	cat := testenv.Catalog(t)
-	e := &events{tb: t, cat: cat, model: &testenv.Model{}, load: lake.Load{Table: testenv.Ident("digest"), TimeColumn: "event_time"}}
-	e.check = testenv.Check(t, cat, e.load.Table, nil) // the model knows no added column
+	e := withoutModel(t, cat, "digest")
 	nine, ten := event(1, "2026-05-04T09:00:00Z", 1), event(2, "2026-05-04T10:30:00Z", 2)
 	e.replace("2026-05-04", nine)
 	first := e.replace("2026-05-04T10", nine, ten, event(3, "2026-05-05T10:30:00Z", 3))
@@ -142,17 +141,10 @@ func TestDigestOfAnExistingTable(t *testing.T) {
 	if r := e.replace("2026-05-04T10"); r.Digest == nil || *r.Digest != (lake.Digest{}).String() {
 		t.Errorf("the digest of no rows is %v", r.Digest)
 	}
-	e.update(addColumn(tbl, "note")...)
+	e.addColumn("note")
 	if r := e.replace("2026-05-04T10", ten); *r.Digest != *first.Digest {
 		t.Errorf("after a column was added: %s, want %s", *r.Digest, *first.Digest)
 	}
-}
-
-// addColumn adds an optional column to a table.
-func addColumn(tbl *table.Table, name string) []table.Update {
-	sc := tbl.Schema()
-	fields := append(sc.Fields(), iceberg.NestedField{ID: tbl.Metadata().LastColumnID() + 1, Name: name, Type: iceberg.PrimitiveTypes.String})
-	return []table.Update{table.NewAddSchemaUpdate(iceberg.NewSchema(sc.ID+1, fields...)), table.NewSetCurrentSchemaUpdate(-1)}
 }
 
 // TestVolatileColumns are stored, and do not count.
@@ -164,7 +156,7 @@ func TestVolatileColumns(t *testing.T) {
 		return e.replace("2026-05-04", event(1, "2026-05-04T09:00:00Z", value))
 	}
 	stable := load(1)
-	e.load.Volatile = []string{"value", "VALUE"}
+	e.load.Volatile, e.load.CommitUnchanged = []string{"value", "VALUE"}, true
 	first, second := load(1), load(2)
 	if *first.Digest != *second.Digest || *first.Digest == *stable.Digest {
 		t.Errorf("digests %s, and without the volatile column %s, %s", *stable.Digest, *first.Digest, *second.Digest)

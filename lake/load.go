@@ -17,7 +17,8 @@ import (
 
 // Load replaces the table's rows in w, within the load's scope, by the source's
 // rows for w. It either publishes one snapshot or leaves the table exactly as
-// it was; calling it again for the same window is always safe. The receipt is
+// it was; calling it again for the same window is always safe. Where the table
+// holds these rows already, nothing is published. The receipt is
 // filled as far as the load came, also with an error, which is an [*Error].
 func (l *Loader) Load(ctx context.Context, load Load, src Source, w Window) (Receipt, error) {
 	began := time.Now()
@@ -31,6 +32,9 @@ func (l *Loader) Load(ctx context.Context, load Load, src Source, w Window) (Rec
 	plan := j.plan(j.surveyed)
 	j.warned = plan.Warnings
 	j.Trace.planned(plan)
+	if stands := j.unread(); stands != nil {
+		return j.receipt(w, stands, began, nil), nil
+	}
 	staged, err := j.stage(ctx)
 	if err != nil {
 		j.discard(ctx, nil)
@@ -211,6 +215,9 @@ func (j *loading) receipt(w Window, a *landing, began time.Time, err error) Rece
 	r.Attempts = a.attempts
 	if a.attempt == nil {
 		return r
+	}
+	if a.unchanged && err == nil {
+		r.Outcome = Unchanged
 	}
 	r.SnapshotID, r.MetadataLocation = strconv.FormatInt(a.id, 10), a.metadataLocation
 	read := r.Rows

@@ -24,6 +24,7 @@ const (
 	keyVolatile  = "calve.volatile" // field ids that the digest leaves out
 	keyRun       = "calve.run"
 	keySource    = "calve.source"
+	keySettings  = "calve.settings"
 	keyVersion   = "calve.version"
 	keyCoverage  = "calve.coverage"
 	keyWatermark = "calve.watermark"

@@ -28,6 +28,7 @@ func (j *loading) summary(parent *table.Snapshot, c *changes, a *attempt) *table
 	set(keyVolatile, idList(j.volatile))
 	set(keyRun, j.Run)
 	set(keySource, sourceText(j.origin))
+	set(keySettings, j.load.Settings)
 	set(keyVersion, j.Version)
 	set(keyCoverage, a.state.coverage.String())
 	set(keyWatermark, shortTime(a.state.watermark))

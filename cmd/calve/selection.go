@@ -1,6 +1,9 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -95,8 +98,17 @@ func (f *selectionFlags) resolve(a *app) (s selection, err error) {
 		TimeColumn: l.TimeColumn, Zone: zone, Scope: l.Scope, PartitionBy: l.PartitionBy,
 		Schema: lake.SchemaMode(l.Schema), OnEmpty: lake.OnEmpty(l.OnEmpty), Outside: lake.Outside(l.Outside),
 	}
+	s.load.Settings = l.settings()
 	s.source, err = l.arrowio()
 	return s, err
+}
+
+// settings is a hash of all that file and flags say of the load. None of it is
+// secret.
+func (l loadConfig) settings() string {
+	text, _ := json.Marshal(l) // of strings alone
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
 }
 
 // override lays the flags over l.
