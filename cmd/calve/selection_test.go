@@ -101,6 +101,14 @@ func TestSelectionFromTheFile(t *testing.T) {
 		Scope: map[string]string{"region": "eu"}, PartitionBy: []string{"day(event_time)", "bucket(16, id)"},
 		Schema: lake.Evolve, OnEmpty: lake.SkipEmpty, Outside: lake.ErrorOutside,
 	}
+	other, err := resolved(t, oneLoad, "payments", "--window=2026-05-04", "--null=x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.load.Settings == "" || other.load.Settings == s.load.Settings {
+		t.Errorf("settings %q, and with another NULL %q", s.load.Settings, other.load.Settings)
+	}
+	s.load.Settings = ""
 	if diff := cmp.Diff(want, s.load); diff != "" {
 		t.Error(diff)
 	}
