@@ -159,6 +159,19 @@ func TestUnchangedIsCertain(t *testing.T) {
 			e.replace("2026-05", append(slices.Clone(sameDay), nextDay)...)
 			return sameDay
 		},
+		"a longer window of the same rows": func(e *events) []testenv.Event {
+			e.replace("2026-05", sameDay...)
+			return sameDay
+		},
+		"as many other rows": func(e *events) []testenv.Event {
+			testenv.Change(e.tb, e.cat, e.load.Table, "remove all", func(tx *table.Transaction) error {
+				return tx.Delete(e.tb.Context(), iceberg.GreaterThan(iceberg.Reference("id"), int64(0)), nil)
+			})
+			for i := range int64(3) {
+				testenv.AppendRows(e.tb, e.cat, e.load.Table, event(10+i, "2026-05-04T12:00:00Z", i).Row())
+			}
+			return sameDay
+		},
 		"a part of the window": func(e *events) []testenv.Event {
 			e.replace("2026-05-04T20") // no row, before and after
 			return sameDay
@@ -229,6 +242,21 @@ func TestUnchangedIsCertain(t *testing.T) {
 				t.Errorf("and again: outcome %s, want unchanged", r.Outcome)
 			}
 		})
+	}
+}
+
+// A column that was volatile and is NULL now gives the same digest, of other rows.
+func TestUnchangedAfterAColumnWasVolatile(t *testing.T) {
+	t.Parallel()
+	e := withoutModel(t, testenv.Catalog(t), "was_volatile")
+	e.load.Volatile = []string{"value"}
+	first := e.replace(theDay, sameDay[0])
+	e.load.Volatile = nil
+	row := sameDay[0].Row()
+	row["value"] = nil
+	r, err := e.run(theDay, testenv.Rows(t, testenv.EventArrow(), row))
+	if err != nil || *r.Digest != *first.Digest || r.Outcome != lake.Landed {
+		t.Errorf("outcome %s, %v; digest %s, and %s before", r.Outcome, err, *r.Digest, *first.Digest)
 	}
 }
 
