@@ -99,6 +99,20 @@ type Load struct {
 	OnEmpty OnEmpty
 	// Outside says what rows outside the window mean.
 	Outside Outside
+	// Volatile names columns of the table that differ from run to run, such as
+	// a time of loading: they are stored, but left out of the [Digest].
+	Volatile []string
+	// CommitUnchanged commits also where the table holds the window's rows
+	// already, as an earlier load of this name, window and scope left them.
+	// Default: such a load commits nothing, and its outcome is [Unchanged].
+	CommitUnchanged bool
+	// IfChanged does not even read the source where its files are those of that
+	// earlier load, by [Origin.Fingerprint], and Settings and [Loader.Version]
+	// are as they were.
+	IfChanged bool
+	// Settings stands for whatever else decides which rows the source gives, such
+	// as a hash of how it is read; kept in the snapshot. Only for IfChanged.
+	Settings string
 	// Properties are set on a new table, over calve's own defaults.
 	Properties iceberg.Properties
 }
@@ -212,5 +226,5 @@ func (l Load) validate() error {
 	if _, ok := l.Scope[l.TimeColumn]; ok {
 		return fmt.Errorf("scope must not name the time column %q: that is what the window is for: %w", l.TimeColumn, ErrUsage)
 	}
-	return nil
+	return l.checkUnchanged()
 }

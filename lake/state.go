@@ -20,8 +20,11 @@ const (
 	keyScope     = "calve.scope"
 	keyMode      = "calve.mode"
 	keyRows      = "calve.rows"
+	keyDigest    = "calve.digest"   // of the rows as stored, see [Digest]
+	keyVolatile  = "calve.volatile" // field ids that the digest leaves out
 	keyRun       = "calve.run"
 	keySource    = "calve.source"
+	keySettings  = "calve.settings"
 	keyVersion   = "calve.version"
 	keyCoverage  = "calve.coverage"
 	keyWatermark = "calve.watermark"

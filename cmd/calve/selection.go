@@ -1,6 +1,9 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -61,8 +64,6 @@ type selection struct {
 	source arrowio.Config
 	window lake.Window
 	config *config
-	// volatile names the columns that a digest leaves out.
-	volatile []string
 }
 
 // resolve puts file and flags together. It opens nothing but the file.
@@ -96,7 +97,7 @@ func (f *selectionFlags) resolve(a *app) (s selection, err error) {
 		TimeColumn: l.TimeColumn, Zone: zone, Scope: l.Scope, PartitionBy: l.PartitionBy,
 		Schema: lake.SchemaMode(l.Schema), OnEmpty: lake.OnEmpty(l.OnEmpty), Outside: lake.Outside(l.Outside),
 	}
-	s.volatile = l.volatile()
+	s.load.Volatile, s.load.Settings = l.volatile(), l.settings()
 	if s.source, err = l.arrowio(); err != nil {
 		return s, err
 	}
@@ -104,6 +105,14 @@ func (f *selectionFlags) resolve(a *app) (s selection, err error) {
 		return s, err
 	}
 	return s, s.source.Validate()
+}
+
+// settings is a hash of all that file and flags say of the load. None of it is
+// secret.
+func (l loadConfig) settings() string {
+	text, _ := json.Marshal(l) // of strings alone
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
 }
 
 // override lays the flags over l.
