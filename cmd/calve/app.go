@@ -103,6 +103,7 @@ func (a *app) dispatch(ctx context.Context, args []string) (err error) {
 			{Key: "source", Title: "Source:"},
 			{Key: "table", Title: "Table:"},
 			{Key: "catalog", Title: "Catalog:"},
+			{Key: "gaps", Title: "Gaps:"},
 		}),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(a),
 	)
