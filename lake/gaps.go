@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -139,7 +140,7 @@ func Cut(gaps []Gap, step Step, zone *time.Location) (cut []Gap, err error) {
 // LoadStates lists the loads that a branch of a table knows of, by name. It
 // reads old metadata files of the table where that is needed to tell whether a
 // state is of the branch's history.
-func LoadStates(t *table.Table, branch string) ([]LoadState, error) {
+func LoadStates(ctx context.Context, t *table.Table, branch string) ([]LoadState, error) {
 	if branch == "" {
 		branch = table.MainBranch
 	}
@@ -151,7 +152,8 @@ func LoadStates(t *table.Table, branch string) ([]LoadState, error) {
 	var out []LoadState
 	for _, load := range loadsOf(meta) {
 		s := LoadState{Load: load, Wall: wallClock(meta, head, load)}
-		known, err := readState(meta, branch, head, load)
+		s.Claim, _ = parseClaim(meta.Properties()[propertyOf(load, "claim")])
+		known, err := stateAt(ctx, t, time.Minute, branch, head, load)
 		s.Coverage, s.Watermark, s.Err = known.coverage, known.watermark, err
 		out = append(out, s)
 	}
@@ -159,7 +161,7 @@ func LoadStates(t *table.Table, branch string) ([]LoadState, error) {
 }
 
 // wallClock reports whether the windows of a load are on a wall clock: its
-// newest snapshot says so.
+// newest snapshot says so, else the column of its claim.
 func wallClock(meta table.Metadata, head *table.Snapshot, load string) bool {
 	for s := range ancestors(meta, head) {
 		p := summaryOf(s)
@@ -168,10 +170,8 @@ func wallClock(meta table.Metadata, head *table.Snapshot, load string) bool {
 			return w.Wall
 		}
 	}
-	for _, f := range meta.CurrentSchema().Fields() {
-		if _, zoned := f.Type.(iceberg.TimestampTzType); zoned {
-			return false
-		}
-	}
-	return true
+	claim, _ := parseClaim(meta.Properties()[propertyOf(load, "claim")])
+	f, ok := findField(meta.CurrentSchema(), claim.TimeColumn)
+	_, zoned := f.Type.(iceberg.TimestampTzType)
+	return ok && !zoned
 }

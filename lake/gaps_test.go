@@ -122,7 +122,7 @@ func TestGapsAfterExpiry(t *testing.T) {
 		e.replace(mayDay(n), event(int64(n), mayDay(n)+"T01:00:00Z", 1))
 	}
 	mine := e.load
-	e.load.Name, e.load.Scope = "other", map[string]string{"region": "us"}
+	e.load.Name, e.load.Scope, e.load.TakeOver = "other", map[string]string{"region": "us"}, true
 	e.replace(mayDay(1), testenv.NewEvent(20, mayDay(1)+"T01:00:00Z", "us", 1))
 	e.load = mine
 	look := func(from, to, every string) []string { return gapTexts(t, e.state("gaps"), from, to, every) }
@@ -170,7 +170,7 @@ func TestGapsAfterExpiry(t *testing.T) {
 // state is what the table says of a load.
 func (e *events) state(load string) lake.LoadState {
 	e.tb.Helper()
-	states, err := lake.LoadStates(e.table(), "")
+	states, err := lake.LoadStates(e.tb.Context(), e.table(), "")
 	if err != nil {
 		e.tb.Fatal(err)
 	}
@@ -190,7 +190,7 @@ func TestStatesBesideOneThatIsWrong(t *testing.T) {
 	e := newEvents(t, "beside")
 	e.replace(mayDay(1), event(1, mayDay(1)+"T01:00:00Z", 1))
 	e.update(table.NewSetPropertiesUpdate(map[string]string{"calve.load.wrong.at": "1:9", "calve.load.wrong.coverage": "2026-01-01/2026-02-01"}))
-	states, err := lake.LoadStates(e.table(), "")
+	states, err := lake.LoadStates(e.tb.Context(), e.table(), "")
 	if err != nil || len(states) != 2 || states[0].Err != nil || states[1].Err == nil {
 		t.Errorf("states: %+v, %v", states, err)
 	}

@@ -59,6 +59,9 @@ func (l *Loader) prepare(ctx context.Context, load Load, src Source, w Window) (
 		if j.owned, err = newOwned(j.load, w, j.planned.Schema()); err != nil {
 			return j, err
 		}
+		if err := j.admit(j.planned.Metadata()); err != nil {
+			return j, err
+		}
 		w = j.owned.window
 	}
 	if j.input, err = src.Pin(ctx, w); err != nil {

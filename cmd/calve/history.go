@@ -54,7 +54,7 @@ func (c *historyCommand) Run(ctx context.Context, a *app) error {
 	}
 	defer done()
 	if c.Gaps {
-		return c.printGaps(a, t)
+		return c.printGaps(ctx, a, t)
 	}
 	entries, err := lake.History(t, c.Branch)
 	if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -39,7 +40,7 @@ type loadGaps struct {
 }
 
 // gapsOf finds the gaps of each load that is asked for.
-func (f gapFlags) gapsOf(t *table.Table, branch string) (out []loadGaps, err error) {
+func (f gapFlags) gapsOf(ctx context.Context, t *table.Table, branch string) (out []loadGaps, err error) {
 	var zone *time.Location
 	if f.Timezone != "" {
 		if zone, err = time.LoadLocation(f.Timezone); err != nil {
@@ -52,7 +53,7 @@ func (f gapFlags) gapsOf(t *table.Table, branch string) (out []loadGaps, err err
 			return nil, fmt.Errorf("--every: %w", err)
 		}
 	}
-	states, err := lake.LoadStates(t, branch)
+	states, err := lake.LoadStates(ctx, t, branch)
 	if err != nil {
 		return nil, err
 	}
@@ -84,8 +85,8 @@ func (f gapFlags) gapsOf(t *table.Table, branch string) (out []loadGaps, err err
 
 // printGaps prints one line for each gap. A load whose state cannot be told does
 // not hide the others.
-func (c *historyCommand) printGaps(a *app, t *table.Table) error {
-	all, err := c.gapsOf(t, c.Branch)
+func (c *historyCommand) printGaps(ctx context.Context, a *app, t *table.Table) error {
+	all, err := c.gapsOf(ctx, t, c.Branch)
 	if err != nil {
 		return err
 	}
