@@ -35,12 +35,16 @@ looked for up to the end of the last window that was loaded, without --from, fro
 first on. A coverage of very many windows forgets the oldest; what it does not know any
 more is printed as unknown.
 
+--html draws the same as a calendar, with the rows, snapshots and runs of the windows
+whose snapshots the table still has.
+
 Examples:
 
     calve history analytics.payments
     calve history analytics.payments --json
     calve history analytics.payments --gaps --every 1d
-    calve history analytics.payments --gaps --from 2026-01-01 --to 2026-06-01 --load payments` +
+    calve history analytics.payments --gaps --from 2026-01-01 --to 2026-06-01 --load payments
+    calve history analytics.payments --html coverage.html` +
 		codes(0, 1, 2, 10, 75, 130)
 }
 
@@ -53,6 +57,9 @@ func (c *historyCommand) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	defer done()
+	if c.HTML != "" {
+		return c.writeHTML(ctx, a, t)
+	}
 	if c.Gaps {
 		return c.printGaps(ctx, a, t)
 	}

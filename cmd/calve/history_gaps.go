@@ -18,6 +18,7 @@ import (
 // gapFlags are what is asked of the coverage.
 type gapFlags struct {
 	Gaps     bool   `group:"gaps" help:"List the windows that were never loaded, from the coverage alone."`
+	HTML     string `name:"html" placeholder:"FILE" group:"gaps" help:"Write a page with a calendar of the coverage of each load, by rename. It needs no other file."`
 	Load     string `placeholder:"NAME" group:"gaps" help:"Only this load. Default: all loads of the table, each by itself."`
 	From     string `placeholder:"TIME" group:"gaps" help:"Where to begin. Default: where the coverage does."`
 	To       string `placeholder:"TIME" group:"gaps" help:"Where to end. Default: where the coverage does."`
@@ -26,8 +27,11 @@ type gapFlags struct {
 }
 
 func (f gapFlags) check() error {
-	if !f.Gaps && (f.Load != "" || f.From != "" || f.To != "" || f.Every != "" || f.Timezone != "") {
-		return usage("--load, --from, --to, --every and --timezone go with --gaps")
+	if !f.Gaps && f.HTML == "" && (f.Load != "" || f.From != "" || f.To != "" || f.Every != "" || f.Timezone != "") {
+		return usage("--load, --from, --to, --every and --timezone go with --gaps or --html")
+	}
+	if f.HTML != "" && (f.Gaps || f.Every != "") {
+		return usage("--html is a page by itself: give it without --gaps and --every")
 	}
 	return nil
 }
@@ -40,22 +44,21 @@ type loadGaps struct {
 }
 
 // gapsOf finds the gaps of each load that is asked for.
-func (f gapFlags) gapsOf(ctx context.Context, t *table.Table, branch string) (out []loadGaps, err error) {
-	var zone *time.Location
+func (f gapFlags) gapsOf(ctx context.Context, t *table.Table, branch string) (out []loadGaps, zone *time.Location, err error) {
 	if f.Timezone != "" {
 		if zone, err = time.LoadLocation(f.Timezone); err != nil {
-			return nil, usage("--timezone %q is not a zone such as UTC or Europe/Berlin", f.Timezone)
+			return nil, nil, usage("--timezone %q is not a zone such as UTC or Europe/Berlin", f.Timezone)
 		}
 	}
 	var step lake.Step
 	if f.Every != "" {
 		if step, err = lake.ParseEvery(f.Every); err != nil {
-			return nil, fmt.Errorf("--every: %w", err)
+			return nil, nil, fmt.Errorf("--every: %w", err)
 		}
 	}
 	states, err := lake.LoadStates(ctx, t, branch)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var names []string
 	for _, s := range states {
@@ -66,27 +69,27 @@ func (f gapFlags) gapsOf(ctx context.Context, t *table.Table, branch string) (ou
 		g := loadGaps{state: s}
 		if s.Err == nil {
 			if g.in, err = s.Within(f.From, f.To, zone); err != nil {
-				return nil, fmt.Errorf("load %q: %w", s.Load, err)
+				return nil, nil, fmt.Errorf("load %q: %w", s.Load, err)
 			}
 			g.gaps = s.Coverage.Gaps(g.in)
 			if f.Every != "" {
 				if g.gaps, err = lake.Cut(g.gaps, step, zone); err != nil {
-					return nil, fmt.Errorf("--every: %w", err)
+					return nil, nil, fmt.Errorf("--every: %w", err)
 				}
 			}
 		}
 		out = append(out, g)
 	}
 	if f.Load != "" && len(out) == 0 {
-		return nil, usage("the table knows no load %q; it knows: %s", f.Load, orDash(strings.Join(names, ", ")))
+		return nil, nil, usage("the table knows no load %q; it knows: %s", f.Load, orDash(strings.Join(names, ", ")))
 	}
-	return out, nil
+	return out, zone, nil
 }
 
 // printGaps prints one line for each gap. A load whose state cannot be told does
 // not hide the others.
 func (c *historyCommand) printGaps(ctx context.Context, a *app, t *table.Table) error {
-	all, err := c.gapsOf(ctx, t, c.Branch)
+	all, _, err := c.gapsOf(ctx, t, c.Branch)
 	if err != nil {
 		return err
 	}
@@ -103,6 +106,11 @@ func (c *historyCommand) printGaps(ctx context.Context, a *app, t *table.Table) 
 	if e := out.Flush(); err == nil {
 		err = e
 	}
+	return errors.Join(err, stateErrors(all))
+}
+
+// stateErrors are those of the loads whose state cannot be told.
+func stateErrors(all []loadGaps) (err error) {
 	for _, g := range all {
 		if g.state.Err != nil {
 			err = errors.Join(err, fmt.Errorf("load %q: %w", g.state.Load, g.state.Err))
