@@ -19,6 +19,7 @@ type commands struct {
 	History  historyCommand  `cmd:"" help:"List the snapshots of a table, newest first."`
 	Rows     rowsCommand     `cmd:"" help:"Print rows of a table, or count them."`
 	Connect  connectCommand  `cmd:"" help:"Print how another engine reads a table."`
+	Undo     undoCommand     `cmd:"" help:"Go back to the snapshot before a load."`
 	Maintain maintainCommand `cmd:"" help:"Expire snapshots, delete orphans and old metadata files."`
 	Init     initCommand     `cmd:"" help:"Write a commented calve.yaml to start from."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`
@@ -63,6 +64,8 @@ func newApp(args []string, stdout, stderr io.Writer) *app {
 			a.answer = loadAnswer{}
 		case i == 0 && arg == "maintain":
 			a.answer = maintenanceAnswer{}
+		case i == 0 && arg == "undo":
+			a.answer = undoAnswer{}
 		case arg == "--json":
 			a.json = true
 		case given:
