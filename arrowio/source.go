@@ -4,8 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"path"
-	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,8 +21,17 @@ type Config struct {
 	// Type is the form of the files: csv or parquet. Default: by the extension
 	// of Path (.csv, .tsv, either with .gz or .zst after it; .parquet).
 	Type string
-	// Path is a pattern of files, see [lake.Files].
+	// Path is a pattern of files, see [lake.Files]. Parts such as {day:%Y/%m/%d}
+	// stand for the units of the window: year, month, day or hour, written with
+	// %Y %m %d %H and %j, the day of the year. A template whose units make up
+	// the window claims to be exactly it; any other path selects the window's
+	// rows from what it finds.
 	Path string
+	// PathZone is the zone of the units in Path, where the time column is
+	// a timestamptz. Default: UTC.
+	PathZone *time.Location
+	// Arrival widens what is read of a template, for rows that arrive late.
+	Arrival Arrival
 	// Null lists words that mean NULL in CSV, besides the empty field.
 	Null []string
 	// Delimiter separates the fields of CSV: one character, or tab. Default: a
@@ -36,17 +46,22 @@ type Config struct {
 	// Zone is the zone of times that carry none, in columns that need one.
 	// Default: such times are refused.
 	Zone *time.Location
+	// Derived are columns that no file has, by the names that the table gives them.
+	Derived map[string]Derivation
+	// Run is the orchestrator's label of the run, for [RunLabel].
+	Run string
 	// Allocator is where batches are allocated. Default: Go's.
 	Allocator memory.Allocator
 }
 
-// fileSource is a source of files that selects a window's rows from all that
-// its pattern finds.
+// fileSource is a source of files.
 type fileSource struct {
 	cfg   Config
 	kind  string
 	delim byte
 	files lake.Files
+	// template is the path's; nil where it has none.
+	template *pathTemplate
 }
 
 // New returns the source that cfg describes, reading from files. Its error
@@ -55,14 +70,22 @@ func New(cfg Config, files lake.Files) (lake.Source, error) {
 	if cfg.Path == "" {
 		return nil, fmt.Errorf("source.path is required: which files to read, as in data/*.csv: %w", lake.ErrUsage)
 	}
-	if t := template.FindString(cfg.Path); t != "" {
-		return nil, fmt.Errorf("source.path %q: templates such as %s} are not built: %w", cfg.Path, t, lake.ErrUsage)
-	}
 	if cfg.Allocator == nil {
 		cfg.Allocator = memory.DefaultAllocator
 	}
 	s := &fileSource{cfg: cfg, files: files}
 	var err error
+	if s.template, err = parseTemplate(cfg.Path); err != nil {
+		return nil, err
+	}
+	if err := cfg.Arrival.validate(cfg.Path, s.template); err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(cfg.Derived)) {
+		if err := cfg.Derived[name].valid(name, cfg.Types[name]); err != nil {
+			return nil, err
+		}
+	}
 	if s.kind, err = cfg.form(); err != nil {
 		return nil, err
 	}
@@ -71,8 +94,6 @@ func New(cfg Config, files lake.Files) (lake.Source, error) {
 	}
 	return s, nil
 }
-
-var template = regexp.MustCompile(`\{(day|hour|month|year):[^}]*`)
 
 func (c Config) form() (string, error) {
 	switch c.Type {
@@ -112,16 +133,18 @@ func (c Config) delimiter() (byte, error) {
 }
 
 // Pin lists the files.
-func (s *fileSource) Pin(ctx context.Context, _ lake.Window) (lake.Input, error) {
-	list, err := s.files.List(ctx, s.cfg.Path)
+func (s *fileSource) Pin(ctx context.Context, w lake.Window) (lake.Input, error) {
+	p, err := s.pin(ctx, w)
 	if err != nil {
 		return nil, err
 	}
-	in, err := s.input(originOf(s.kind, s.cfg.Path, list), list)
+	origin := originOf(s.kind, s.cfg.Path, p.list)
+	origin.Exact, origin.Missing = p.exact, p.missing
+	in, err := s.input(origin, p.list)
 	if err != nil {
 		return nil, err
 	}
-	return rename(in, s.cfg.Rename), nil
+	return derive(rename(in, s.cfg.Rename), s.cfg), nil
 }
 
 func (s *fileSource) input(origin lake.Origin, list []lake.File) (lake.Input, error) {

@@ -44,7 +44,6 @@ func TestNewChoosesTheForm(t *testing.T) {
 		{Config{Path: "x.csv", Type: "json"}, "source.type"},
 		{Config{Path: "x.csv", Delimiter: "||"}, "source.delimiter"},
 		{Config{Path: "x.csv", Delimiter: `"`}, "source.delimiter"},
-		{Config{Path: "x/{day:%Y/%m/%d}/*.csv"}, "templates"},
 	} {
 		if _, err := New(tt.cfg, bytesFiles{}); !errors.Is(err, lake.ErrUsage) || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("New(%+v) = %v, want ErrUsage with %q", tt.cfg, err, tt.want)

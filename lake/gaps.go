@@ -61,7 +61,7 @@ func (s LoadState) Within(from, to string, zone *time.Location) (Window, error) 
 		case s.Wall && zone == nil:
 			return Window{}, fmt.Errorf("%q has an offset but the time column has no zone: say whose wall clock is meant with --timezone: %w", given.text, ErrWindow)
 		case s.Wall:
-			*given.at = onWall(b.at, zone)
+			*given.at = OnWall(b.at, zone)
 		}
 	}
 	if !w.From.Before(w.To) && (from != "" || to != "") {
@@ -126,7 +126,7 @@ func Cut(gaps []Gap, step Step, zone *time.Location) (cut []Gap, err error) {
 			cut = append(cut, g)
 			continue
 		}
-		parts, err := g.Window.cut(step, zone)
+		parts, err := g.cut(step, zone)
 		if err != nil {
 			return nil, err
 		}

@@ -101,12 +101,12 @@ func TestGapsInAZone(t *testing.T) {
 
 func TestSteps(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"", "1", "d", "1m", "0d", "-1d", "P", "P0D", "P1M2D", "1.5h", "99999999d", "1 d"} {
+	for _, text := range []string{"", "1", "d", "1min", "0d", "0", "-1d", "P", "P0D", "P1M2D", "1.5h", "99999999d", "1 d"} {
 		if _, err := lake.ParseEvery(text); err == nil {
 			t.Errorf("ParseEvery(%q): no error", text)
 		}
 	}
-	for _, text := range []string{"1h", "1d", "2w", "1mo", "1y", "15min", "30s", "P1D", "PT15M", "P3M"} {
+	for _, text := range []string{"1h", "1d", "2w", "1mo", "1y", "15m", "30s", "P1D", "PT15M", "P3M"} {
 		if _, err := lake.ParseEvery(text); err != nil {
 			t.Error(err)
 		}

@@ -40,7 +40,7 @@ func (p parents) of(head *table.Snapshot) iter.Seq[*table.Snapshot] {
 	}
 }
 
-// past finds snapshots that have expired, in the metadata files that the table's
+// expiredPast finds snapshots that have expired, in the metadata files that the table's
 // log still names. It reads few of them: a parent is looked for in those of the
 // time of its child's commit.
 type expiredPast struct {

@@ -54,31 +54,64 @@ func (l *Loader) prepare(ctx context.Context, load Load, src Source, w Window) (
 	if err := j.findTable(ctx); err != nil {
 		return j, err
 	}
-	var err error
-	if !j.creates {
-		if j.owned, err = newOwned(j.load, w, j.planned.Schema()); err != nil {
-			return j, err
-		}
-		if err := j.admit(j.planned.Metadata()); err != nil {
-			return j, err
-		}
-		w = j.owned.window
-	}
-	if j.input, err = src.Pin(ctx, w); err != nil {
+	if err := j.bindSource(ctx, src, w); err != nil {
 		return j, err
 	}
-	if j.origin = j.input.Origin(); j.origin.Files == 0 {
-		return j, j.noFile()
-	}
-	if j.creates {
-		err = j.designTable(ctx, w)
-	} else {
-		err = j.fitTable(ctx, w)
-	}
-	if err != nil {
-		return j, err
+	if len(j.origin.Missing) > 0 && j.load.OnEmpty != ClearEmpty {
+		return j, j.filesMissing()
 	}
 	return j, j.checkColumns()
+}
+
+// bindSource pins the source for the window, as it is on the time column, and
+// matches it to the table.
+func (j *loading) bindSource(ctx context.Context, src Source, w Window) (err error) {
+	if !j.creates {
+		if j.owned, err = newOwned(j.load, w, j.planned.Schema()); err != nil {
+			return err
+		}
+		if err := j.admit(j.planned.Metadata()); err != nil {
+			return err
+		}
+		if err := j.pin(ctx, src, j.owned.window); err != nil {
+			return err
+		}
+		return j.fitTable(ctx, w)
+	}
+	// The kind of the time column is known once the files are, and which files
+	// those are may depend on it, where folders have days of some zone.
+	guess, err := w.On(Instants, j.load.Zone)
+	if err != nil {
+		return err
+	}
+	if err := j.pin(ctx, src, guess); err != nil {
+		return err
+	}
+	if err := j.designTable(ctx, w); err != nil || j.owned.window == guess {
+		return err
+	}
+	guessed, kind := j.origin.Fingerprint, j.owned.kind
+	if err := j.pin(ctx, src, j.owned.window); err != nil {
+		return err
+	}
+	if guessed != "" && guessed == j.origin.Fingerprint {
+		return nil
+	}
+	if err := j.designTable(ctx, w); err != nil || j.owned.kind == kind {
+		return err
+	}
+	return fmt.Errorf("the time column %q is %s in some of the source's files and %s in others: declare its type: %w", j.owned.time.Name, kind, j.owned.kind, ErrSchema)
+}
+
+// pin fixes what is read for w.
+func (j *loading) pin(ctx context.Context, src Source, w Window) (err error) {
+	if j.input, err = src.Pin(ctx, w); err != nil {
+		return err
+	}
+	if j.origin = j.input.Origin(); j.origin.Files == 0 {
+		return j.noFile()
+	}
+	return nil
 }
 
 // findTable loads the table and fixes the base.
@@ -126,6 +159,17 @@ func (j *loading) noFile() error {
 		return fmt.Errorf("the source matched no file%s: %w", j.origin.of(), ErrSkipped)
 	}
 	return fmt.Errorf("the source matched no file%s, and a missing file never means an empty window: look whether it was delivered, and where: %w", j.origin.of(), ErrRefused)
+}
+
+// filesMissing is what it means that the source has files for a part of the
+// window only.
+func (j *loading) filesMissing() error {
+	missing, more := j.origin.Missing, ""
+	if n := len(missing); n > 3 {
+		missing, more = missing[:3], fmt.Sprintf(" and %d more", n-3)
+	}
+	return fmt.Errorf("the source has no file for a part of the window, %s%s, and a missing file never means that there is nothing: look whether it was delivered; if nothing happened there, run with on_empty: clear: %w",
+		strings.Join(missing, ", "), more, ErrRefused)
 }
 
 // designTable drafts a table that does not exist yet from the source.

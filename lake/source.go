@@ -52,6 +52,9 @@ type Origin struct {
 	Fingerprint string
 	// Bytes is the size of all files as they are stored.
 	Bytes int64
+	// Missing names parts of the window for which no file was found, such as the
+	// folder of a day. They are no empty parts unless [ClearEmpty] says so.
+	Missing []string
 	// Exact is true where the source claims to be exactly the window, so that a
 	// row outside is an error; else it selects the window's rows from more.
 	Exact bool

@@ -14,9 +14,19 @@ type Step struct {
 	Time                time.Duration
 }
 
-func (s Step) after(t time.Time) time.Time {
+// After is t moved on by s, by t's calendar: a day later is the same clock
+// reading of the next day.
+func (s Step) After(t time.Time) time.Time {
 	return t.AddDate(s.Years, s.Months, s.Days).Add(s.Time)
 }
+
+// Before is t moved back by s.
+func (s Step) Before(t time.Time) time.Time {
+	return t.Add(-s.Time).AddDate(-s.Years, -s.Months, -s.Days)
+}
+
+// IsZero reports whether s is no time at all.
+func (s Step) IsZero() bool { return s == Step{} }
 
 var stepForm = regexp.MustCompile(`^P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$`)
 
@@ -40,19 +50,8 @@ func (s Step) floor(t time.Time) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("a step is a number of one unit, such as P1D, P1M or PT1H: %w", ErrWindow)
 }
 
-var shortStepForm = regexp.MustCompile(`^(\d+)(y|mo|w|d|h|min|s)$`)
-
-// ParseEvery reads a step as people write it, 1h, 1d, 1w, 1mo, 1y, 15min, or as
-// [ParseStep] does. Its error wraps [ErrWindow].
+// ParseEvery is [ParseStep] for a step that has a grid: a number of one unit.
 func ParseEvery(text string) (Step, error) {
-	m := shortStepForm.FindStringSubmatch(text)
-	if m == nil && !strings.HasPrefix(text, "P") {
-		return Step{}, fmt.Errorf("%q is not a step such as 1h, 1d, 1mo or P1D: %w", text, ErrWindow)
-	}
-	if m != nil {
-		text = map[string]string{"y": "P%sY", "mo": "P%sM", "w": "P%sW", "d": "P%sD", "h": "PT%sH", "min": "PT%sM", "s": "PT%sS"}[m[2]]
-		text = fmt.Sprintf(text, m[1])
-	}
 	s, err := ParseStep(text)
 	if err == nil {
 		_, err = s.floor(time.Time{})
@@ -60,12 +59,16 @@ func ParseEvery(text string) (Step, error) {
 	return s, err
 }
 
-// ParseStep reads an ISO 8601 duration such as P1D, P1M, PT1H, PT15M. Its
-// error wraps [ErrWindow].
+// ParseStep reads an ISO 8601 duration such as P1D, P1M, PT1H or PT15M, a number
+// with a unit, such as 1d, or 0. Units are s, m (minutes), h, d, w, mo (months)
+// and y. Its error wraps [ErrWindow].
 func ParseStep(text string) (Step, error) {
+	if s, ok := parseShortStep(text); ok {
+		return s, nil
+	}
 	m := stepForm.FindStringSubmatch(text)
 	if m == nil || strings.HasSuffix(text, "P") || strings.HasSuffix(text, "T") {
-		return Step{}, fmt.Errorf("%q is not an ISO 8601 duration such as P1D, P1M or PT1H: %w", text, ErrWindow)
+		return Step{}, fmt.Errorf("%q is not a duration such as 1d, 12h, 1mo, P1D or PT1H: %w", text, ErrWindow)
 	}
 	var n [7]int
 	for i := range n {
@@ -73,7 +76,7 @@ func ParseStep(text string) (Step, error) {
 			continue
 		}
 		v, err := strconv.Atoi(m[i+1])
-		if err != nil || v > 1_000_000 {
+		if err != nil || v > longestStep {
 			return Step{}, fmt.Errorf("%q is too long a duration: %w", text, ErrWindow)
 		}
 		n[i] = v
@@ -82,4 +85,32 @@ func ParseStep(text string) (Step, error) {
 		Years: n[0], Months: n[1], Days: 7*n[2] + n[3],
 		Time: time.Duration(n[4])*time.Hour + time.Duration(n[5])*time.Minute + time.Duration(n[6])*time.Second,
 	}, nil
+}
+
+// longestStep is the greatest number of any unit.
+const longestStep = 1_000_000
+
+func parseShortStep(text string) (Step, bool) {
+	unit := strings.TrimLeft(text, "0123456789")
+	n, err := strconv.Atoi(strings.TrimSuffix(text, unit))
+	if err != nil || n > longestStep {
+		return Step{}, false
+	}
+	switch unit {
+	case "s":
+		return Step{Time: time.Duration(n) * time.Second}, true
+	case "m":
+		return Step{Time: time.Duration(n) * time.Minute}, true
+	case "h":
+		return Step{Time: time.Duration(n) * time.Hour}, true
+	case "d":
+		return Step{Days: n}, true
+	case "w":
+		return Step{Days: 7 * n}, true
+	case "mo":
+		return Step{Months: n}, true
+	case "y":
+		return Step{Years: n}, true
+	}
+	return Step{}, unit == "" && n == 0
 }

@@ -95,7 +95,7 @@ func (w Window) Split(step Step, zone *time.Location) ([]Window, error) {
 	}
 	var parts []Window
 	for from := w.From; from.Before(w.To); {
-		to := step.after(from.In(zone)).UTC()
+		to := step.After(from.In(zone)).UTC()
 		if !to.After(from) {
 			return nil, fmt.Errorf("a step must be longer than nothing: %w", ErrWindow)
 		}
@@ -118,9 +118,9 @@ func (w Window) cut(step Step, zone *time.Location) (parts []Window, err error) 
 	if err != nil {
 		return nil, err
 	}
-	first := step.after(start).UTC()
+	first := step.After(start).UTC()
 	if !first.After(w.From) { // a local day that was skipped, or one of 25 hours
-		first = step.after(step.after(start)).UTC()
+		first = step.After(step.After(start)).UTC()
 	}
 	if !first.Before(w.To) {
 		return []Window{w}, nil
@@ -134,6 +134,15 @@ func (w Window) cut(step Step, zone *time.Location) (parts []Window, err error) 
 // transforms are in UTC, whatever zone w was written in.
 func (w Window) Align(t iceberg.Transform) Window {
 	return Window{From: floorTo(t, w.From.UTC()), To: ceilTo(t, w.To.UTC()), Wall: w.Wall}
+}
+
+// Widen returns w with before taken from its start and after added to its end,
+// by the calendar of zone (UTC if nil).
+func (w Window) Widen(before, after Step, zone *time.Location) Window {
+	if zone == nil || w.Wall {
+		zone = time.UTC
+	}
+	return Window{From: before.Before(w.From.In(zone)).UTC(), To: after.After(w.To.In(zone)).UTC(), Wall: w.Wall}
 }
 
 func floorTo(t iceberg.Transform, at time.Time) time.Time {
@@ -175,12 +184,12 @@ func ceilTo(t iceberg.Transform, at time.Time) time.Time {
 func (w Window) On(k TimeKind, zone *time.Location) (Window, error) {
 	switch {
 	case k == Instants && w.Wall:
-		w = Window{From: inZone(w.From, zone), To: inZone(w.To, zone)}
+		w = Window{From: InZone(w.From, zone), To: InZone(w.To, zone)}
 	case k != Instants && !w.Wall:
 		if zone == nil {
 			return Window{}, fmt.Errorf("the window %s has an offset but the time column is a %s: say whose wall clock is meant with --timezone: %w", w, k, ErrWindow)
 		}
-		w = Window{From: onWall(w.From, zone), To: onWall(w.To, zone), Wall: true}
+		w = Window{From: OnWall(w.From, zone), To: OnWall(w.To, zone), Wall: true}
 	}
 	if k == Days && (!wholeDay(w.From) || !wholeDay(w.To)) {
 		return Window{}, fmt.Errorf("the window %s does not begin and end at midnight, and the time column is a date: give whole days: %w", w, ErrWindow)
@@ -204,24 +213,25 @@ func (w Window) validate() error {
 
 func wholeDay(t time.Time) bool { return t.Equal(t.Truncate(24 * time.Hour)) }
 
-// inZone reads the wall clock t in zone. A reading that a clock skips (spring)
+// InZone reads the wall clock t, carried as if it were UTC, in zone (UTC if nil)
+// and returns the instant. A reading that a clock skips (spring)
 // is the instant of the change; one that it shows twice (autumn) is the first.
-func inZone(t time.Time, zone *time.Location) time.Time {
+func InZone(t time.Time, zone *time.Location) time.Time {
 	if zone == nil {
 		zone = time.UTC
 	}
 	y, m, d := t.Date()
 	h, mi, s := t.Clock()
 	at := time.Date(y, m, d, h, mi, s, t.Nanosecond(), zone)
-	if onWall(at, zone).Equal(t) {
-		if earlier := at.Add(-offsetBefore(at) + offsetOf(at)); onWall(earlier, zone).Equal(t) && earlier.Before(at) {
+	if OnWall(at, zone).Equal(t) {
+		if earlier := at.Add(-offsetBefore(at) + offsetOf(at)); OnWall(earlier, zone).Equal(t) && earlier.Before(at) {
 			return earlier.UTC()
 		}
 		return at.UTC()
 	}
 	// In a gap: the first instant whose wall clock is not before t.
 	start, _ := at.ZoneBounds()
-	if onWall(at, zone).Before(t) {
+	if OnWall(at, zone).Before(t) {
 		_, start = at.ZoneBounds()
 	}
 	return start.UTC()
@@ -241,7 +251,12 @@ func offsetOf(at time.Time) time.Duration {
 	return time.Duration(s) * time.Second
 }
 
-func onWall(t time.Time, zone *time.Location) time.Time {
+// OnWall is what a clock in zone (UTC if nil) shows at the instant t, carried as
+// if it were UTC.
+func OnWall(t time.Time, zone *time.Location) time.Time {
+	if zone == nil {
+		zone = time.UTC
+	}
 	t = t.In(zone)
 	y, m, d := t.Date()
 	h, mi, s := t.Clock()

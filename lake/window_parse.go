@@ -60,13 +60,13 @@ func parseFromStep(from, step string, zone *time.Location) (Window, error) {
 	if err != nil {
 		return Window{}, err
 	}
-	w := Window{From: a.at, To: s.after(a.at), Wall: !a.offset}
+	w := Window{From: a.at, To: s.After(a.at), Wall: !a.offset}
 	if a.offset {
 		start := a.at
 		if zone != nil {
 			start = start.In(zone)
 		}
-		w.From, w.To = a.at.UTC(), s.after(start).UTC()
+		w.From, w.To = a.at.UTC(), s.After(start).UTC()
 	}
 	return w, w.validate()
 }
@@ -88,7 +88,7 @@ func parseUnit(text string) (Window, error) {
 			continue
 		}
 		if at, err := time.Parse(u.layout, spaced); err == nil {
-			w := Window{From: at, To: u.step.after(at), Wall: true}
+			w := Window{From: at, To: u.step.After(at), Wall: true}
 			return w, w.validate()
 		}
 	}
@@ -105,7 +105,7 @@ func (b bound) instant(zone *time.Location) time.Time {
 	if b.offset {
 		return b.at.UTC()
 	}
-	return inZone(b.at, zone)
+	return InZone(b.at, zone)
 }
 
 var boundForm = regexp.MustCompile(`^(\d{4}-\d\d-\d\d)(?:[T ](\d\d)(?::(\d\d)(?::(\d\d)([.,]\d{1,9})?)?)?)? ?(Z|[+-]\d\d(?::?\d\d)?)?$`)

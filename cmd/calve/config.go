@@ -70,12 +70,23 @@ type sourceConfig struct {
 	Path      string   `yaml:"path"`
 	Null      []string `yaml:"null"`
 	Delimiter string   `yaml:"delimiter"`
+	// PathTimezone is the zone of the days and hours of a template in Path.
+	PathTimezone string        `yaml:"path_timezone"`
+	Arrival      arrivalConfig `yaml:"arrival"`
+}
+
+// arrivalConfig says how much earlier or later than their own time rows arrive.
+type arrivalConfig struct {
+	Before string `yaml:"before"`
+	After  string `yaml:"after"`
 }
 
 type columnConfig struct {
 	Type string `yaml:"type"`
 	// Timezone is the zone of the column's times that carry no offset.
 	Timezone string `yaml:"timezone"`
+	// Derive fills a column that no file has: window_start, source_file or run.
+	Derive string `yaml:"derive"`
 }
 
 // configName is the file that is read where --config names none.

@@ -22,7 +22,7 @@ type gapFlags struct {
 	Load     string `placeholder:"NAME" group:"gaps" help:"Only this load. Default: all loads of the table, each by itself."`
 	From     string `placeholder:"TIME" group:"gaps" help:"Where to begin. Default: where the coverage does."`
 	To       string `placeholder:"TIME" group:"gaps" help:"Where to end. Default: where the coverage does."`
-	Every    string `placeholder:"STEP" group:"gaps" help:"Cut gaps into steps that can be loaded: 1h, 1d, 1w, 1mo, 1y, 15min, or an ISO 8601 duration such as P1D."`
+	Every    string `placeholder:"STEP" group:"gaps" help:"Cut gaps into steps that can be loaded: 1h, 1d, 1w, 1mo, 1y, 15m, or an ISO 8601 duration such as P1D."`
 	Timezone string `placeholder:"ZONE" group:"gaps" help:"Zone of times without an offset, and of the days of --every, such as Europe/Berlin. Default: UTC."`
 }
 

@@ -54,7 +54,8 @@ func (c *loadCommand) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	defer func() { _ = cat.Close() }()
-	src, err := arrowio.New(s.source, cat.Files())
+	s.source.Run = c.RunLabel
+	src, err := arrowio.New(s.source, show.watch(cat.Files()))
 	if err != nil {
 		return err
 	}

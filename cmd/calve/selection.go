@@ -96,7 +96,10 @@ func (f *selectionFlags) resolve(a *app) (s selection, err error) {
 		TimeColumn: l.TimeColumn, Zone: zone, Scope: l.Scope, PartitionBy: l.PartitionBy,
 		Schema: lake.SchemaMode(l.Schema), OnEmpty: lake.OnEmpty(l.OnEmpty), Outside: lake.Outside(l.Outside),
 	}
-	s.source, err = l.arrowio()
+	if s.source, err = l.arrowio(); err != nil {
+		return s, err
+	}
+	s.source.PathZone, s.source.Arrival, err = l.Source.template(zone)
 	return s, err
 }
 
@@ -178,6 +181,7 @@ func (l loadConfig) arrowio() (arrowio.Config, error) {
 	cfg := arrowio.Config{
 		Type: l.Source.Type, Path: l.Source.Path, Null: l.Source.Null,
 		Delimiter: l.Source.Delimiter, Types: map[string]arrow.DataType{},
+		Derived: map[string]arrowio.Derivation{},
 	}
 	if cfg.Delimiter == `\t` || cfg.Delimiter == "tab" {
 		cfg.Delimiter = "\t"
@@ -185,6 +189,9 @@ func (l loadConfig) arrowio() (arrowio.Config, error) {
 	zoned := ""
 	for _, name := range slices.Sorted(maps.Keys(l.Columns)) {
 		column := l.Columns[name]
+		if column.Derive != "" {
+			cfg.Derived[name] = arrowio.Derivation(column.Derive)
+		}
 		if column.Timezone != "" && column.Type == "" {
 			column.Type = "timestamptz"
 		}
