@@ -46,7 +46,7 @@ func (j *loading) attemptOn(ctx context.Context, head *table.Table, staged []ice
 	if err != nil {
 		return nil, err
 	}
-	known, err := readState(meta, j.load.Branch, snap, j.load.Name)
+	known, err := stateAt(ctx, head, j.Timeout, j.load.Branch, snap, j.load.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -322,6 +322,7 @@ func (j *loading) describe(head *table.Table, snap *table.Snapshot, list string,
 		builder.NewRetainingSnapshotRefUpdate(j.load.Branch, a.id, table.BranchRef))
 	if j.load.Branch == table.MainBranch {
 		a.updates = append(a.updates, table.NewSetPropertiesUpdate(a.state.properties(j.load.Name, a.id, a.sequence)))
+		a.updates = append(a.updates, j.claiming(meta)...)
 	}
 	return nil
 }

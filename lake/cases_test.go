@@ -146,7 +146,7 @@ func TestCase45_NullAndTheTextNull(t *testing.T) {
 	if len(values) != 2 || values[nil] != 1 || values["null"] != 1 {
 		t.Errorf("partitions: %v", values)
 	}
-	e.load.Scope = map[string]string{"region": "null"}
+	e.load.Scope, e.load.TakeOver = map[string]string{"region": "null"}, true
 	e.replace("2026-05-04", testenv.NewEvent(3, "2026-05-04T01:00:00Z", "null", 3))
 }
 
@@ -166,7 +166,7 @@ func TestCase46_EmptyTextAsPartition(t *testing.T) {
 			t.Errorf("ids where region = %q: %v, want %s", tc.region, got, tc.want)
 		}
 	}
-	e.load.Scope = map[string]string{"region": "x"}
+	e.load.Scope, e.load.TakeOver = map[string]string{"region": "x"}, true
 	e.replace("2026-05-04", testenv.NewEvent(22, "2026-05-04T02:00:00Z", "x", 22))
 	if got := e.filtered("region", "x"); !slices.Equal(got, []string{"22"}) {
 		t.Errorf("ids where region = x after the replacement: %v", got)

@@ -89,6 +89,10 @@ type Load struct {
 	// Scope holds constant equalities, column to value as text, that the load
 	// owns besides its window. Every row of the source must satisfy them.
 	Scope map[string]string
+	// TakeOver lets the load replace its own claim, and the claims of other loads
+	// that it meets; else it is refused with [ErrClaim]. For one run, where the
+	// other load runs no more or the load is to own something else.
+	TakeOver bool
 	// PartitionBy holds the partition fields of a new table: "day(event_time)",
 	// "bucket(16, id)", "region". Default (nil): the day of the time column;
 	// empty: none. On an existing table it must be what the table has.

@@ -75,6 +75,9 @@ func (j *loading) bindSource(ctx context.Context, src Source, w Window) (err err
 		if j.owned, err = newOwned(j.load, w, j.planned.Schema()); err != nil {
 			return err
 		}
+		if err := j.admit(j.planned.Metadata()); err != nil {
+			return err
+		}
 		if err := j.pin(ctx, src, j.owned.window); err != nil {
 			return err
 		}

@@ -17,6 +17,8 @@ type historyCommand struct {
 	Branch string `placeholder:"NAME" help:"Branch of the table. Default: main."`
 	JSON   bool   `help:"Print one JSON object a line."`
 
+	gapFlags
+
 	catalogFlags
 }
 
@@ -26,19 +28,42 @@ func (historyCommand) Help() string {
 digest of the rows: loads of a window with the same digest wrote the same rows. Those
 of other writers show what their summary says.
 
+--gaps lists, for each load of the table, the windows that it has not loaded, from its
+coverage: that is a part of the table, so that it is right after a rollback, and
+outlives expired snapshots. It says what was loaded, not that the rows are still there:
+what others deleted since is no gap. The clock is not asked: without --to, gaps are
+looked for up to the end of the last window that was loaded, without --from, from the
+first on. A coverage of very many windows forgets the oldest; what it does not know any
+more is printed as unknown.
+
+--html draws the same as a calendar, with the rows, snapshots and runs of the windows
+whose snapshots the table still has.
+
 Examples:
 
     calve history analytics.payments
-    calve history analytics.payments --json` +
+    calve history analytics.payments --json
+    calve history analytics.payments --gaps --every 1d
+    calve history analytics.payments --gaps --from 2026-01-01 --to 2026-06-01 --load payments
+    calve history analytics.payments --html coverage.html` +
 		codes(0, 1, 2, 10, 75, 130)
 }
 
 func (c *historyCommand) Run(ctx context.Context, a *app) error {
+	if err := c.check(); err != nil {
+		return err
+	}
 	_, t, done, err := c.lookAt(ctx, a, c.Table)
 	if err != nil {
 		return err
 	}
 	defer done()
+	if c.HTML != "" {
+		return c.writeHTML(ctx, a, t)
+	}
+	if c.Gaps {
+		return c.printGaps(ctx, a, t)
+	}
 	entries, err := lake.History(t, c.Branch)
 	if err != nil {
 		return err

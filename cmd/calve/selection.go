@@ -38,6 +38,7 @@ type selectionFlags struct {
 	PartitionBy     []string          `placeholder:"EXPR" sep:"none" group:"table" help:"Partitions of a new table: day(ts), bucket(16, id), region. Repeat for more; an empty one for none. Default: the day of the time column."`
 	Scope           map[string]string `placeholder:"COLUMN=VALUE" mapsep:"none" group:"table" help:"Own only rows with this value, so that several loads share a table. Repeat for more."`
 	Schema          string            `placeholder:"MODE" group:"table" help:"What columns mean that the table lacks: strict (an error, default) or evolve (add them)."`
+	TakeOver        bool              `group:"table" help:"For one run: own what another load of the table has claimed that runs no more, or something else than this load did before."`
 	Branch          string            `placeholder:"NAME" group:"table" help:"Branch of the table. Default: main."`
 	CreateNamespace bool              `group:"table" help:"Create the table's namespace if it is missing; the embedded catalog always does."`
 
@@ -93,7 +94,7 @@ func (f *selectionFlags) resolve(a *app) (s selection, err error) {
 		return s, err
 	}
 	s.load = lake.Load{
-		Name: f.Name, Table: id, Branch: l.Branch,
+		Name: f.Name, Table: id, Branch: l.Branch, TakeOver: f.TakeOver,
 		TimeColumn: l.TimeColumn, Zone: zone, Scope: l.Scope, PartitionBy: l.PartitionBy,
 		Schema: lake.SchemaMode(l.Schema), OnEmpty: lake.OnEmpty(l.OnEmpty), Outside: lake.Outside(l.Outside),
 	}
