@@ -84,7 +84,7 @@ func (in *ndjsonInput) declared(name string) lake.Column {
 	if !ok {
 		return lake.Column{Name: name}
 	}
-	return lake.Column{Name: name, Type: t, Why: "declared"}
+	return lake.Column{Name: name, Type: t, Why: "declared", Declared: true}
 }
 
 // names is the keys of a block's records in the order of their appearance.

@@ -122,10 +122,10 @@ func TestNDJSONStrings(t *testing.T) {
 		{`"\u12g4"`, `!"\u12g4"` + notEscape},
 		{"\"a\tb\"", `!"a\tb"` + control},
 		{"\"a\x00b\"", `!"a\x00b"` + control},
-		{"\"a\xffb\"", "!\"a\\xffb\": it is not UTF-8"},
-		{"\"\xc3\"", "!\"\\xc3\": it is not UTF-8"},
-		{"\"\xed\xa0\xbd\"", "!\"\\xed\\xa0\\xbd\": it is not UTF-8"},
-		{"\"\\n\xff\"", "!\"\\n\\xff\": it is not UTF-8"},
+		{"\"a\xffb\"", "!\"a\\xffb\": " + errNotUTF8.Error()},
+		{"\"\xc3\"", "!\"\\xc3\": " + errNotUTF8.Error()},
+		{"\"\xed\xa0\xbd\"", "!\"\\xed\\xa0\\xbd\": " + errNotUTF8.Error()},
+		{"\"\\n\xff\"", "!\"\\n\\xff\": " + errNotUTF8.Error()},
 	})
 }
 

