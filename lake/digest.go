@@ -148,6 +148,20 @@ func (d *Digester) Add(rec arrow.RecordBatch) error {
 	return nil
 }
 
+// hashes calls each with the hash of every row of a batch, in their order. The
+// digest stays as it is; errors are those of [Digester.Add].
+func (d *Digester) hashes(rec arrow.RecordBatch, each func(row int, h xxh3.Uint128)) error {
+	rows, err := d.form.bind(rec.Schema().Fields(), rec.Column, d.sortable)
+	if err != nil {
+		return fmt.Errorf("digest: %w", err)
+	}
+	for i := range int(rec.NumRows()) {
+		d.buf = rows.appendFields(d.buf[:0], i)
+		each(i, xxh3.Hash128(d.buf))
+	}
+	return nil
+}
+
 // Digest is the digest of all rows added so far.
 func (d *Digester) Digest() Digest { return d.sum }
 

@@ -61,20 +61,13 @@ func (j *loading) failed(op string, w Window, err error) error {
 // stage writes the window's rows of the source as data files that no snapshot
 // names.
 func (j *loading) stage(ctx context.Context) ([]iceberg.DataFile, error) {
-	g := &guard{owned: j.owned, fit: j.fit, exact: j.refusesOutside(), counted: func(read, outside int64) {
-		j.advance(func(p *Progress) { p.RowsRead += read; p.RowsOutside += outside })
-	}}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	source := j.input.Read(ctx, Request{
-		Schema: j.fit.request, Time: j.fit.sourceName(j.owned.timeID), Window: j.owned.window,
-		Procs: j.Procs, Memory: j.Memory / 4,
-	})
 	digester, err := NewDigester(j.fit.schema, j.volatile...)
 	if err != nil {
 		return nil, err
 	}
-	files, err := j.stageInto(ctx, j.planned, j.fit, digester.beside(g.pass(ctx, source)), func(df iceberg.DataFile) {
+	files, err := j.stageInto(ctx, j.planned, j.fit, digester.beside(j.guarded(ctx, j.input)), func(df iceberg.DataFile) {
 		j.Trace.fileStaged(df.FilePath(), df.Count(), df.FileSizeBytes())
 		j.advance(func(p *Progress) {
 			p.RowsStaged += df.Count()
@@ -88,6 +81,17 @@ func (j *loading) stage(ctx context.Context) ([]iceberg.DataFile, error) {
 	digest := digester.Digest()
 	j.digest = &digest
 	return files, j.allStaged(files)
+}
+
+// guarded reads an input and yields its rows as they may be stored.
+func (j *loading) guarded(ctx context.Context, in Input) iter.Seq2[arrow.RecordBatch, error] {
+	g := &guard{owned: j.owned, fit: j.fit, exact: j.refusesOutside(), counted: func(read, outside int64) {
+		j.advance(func(p *Progress) { p.RowsRead += read; p.RowsOutside += outside })
+	}}
+	return g.pass(ctx, in.Read(ctx, Request{
+		Schema: j.fit.request, Time: j.fit.sourceName(j.owned.timeID), Window: j.owned.window,
+		Procs: j.Procs, Memory: j.Memory / 4,
+	}))
 }
 
 // allStaged checks that as many rows were written as the guard let pass: the
