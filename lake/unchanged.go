@@ -83,7 +83,7 @@ func (j *loading) onlyFilesOf(s *standing, meta table.Metadata, found *survey) b
 
 // stateHolds reports whether the load's state says what a commit would make it
 // say: coverage and watermark, and on main also their mirror, which is ahead of
-// the table after a rollback.
+// the table after a rollback, and the claim.
 func (j *loading) stateHolds(s *standing, head *table.Table) bool {
 	meta, tip := head.Metadata(), j.headOf(head)
 	known, err := readState(meta, j.load.Branch, tip, j.load.Name)
@@ -98,6 +98,9 @@ func (j *loading) stateHolds(s *standing, head *table.Table) bool {
 	id, sequence, err := parseAt(props[propertyOf(j.load.Name, "at")])
 	if err != nil || !table.IsAncestorOf(tip.SnapshotID, id, meta.SnapshotByID) {
 		return false
+	}
+	if len(j.claiming(meta)) > 0 {
+		return false // it takes over
 	}
 	for key, value := range known.properties(j.load.Name, id, sequence) {
 		if props[key] != value {

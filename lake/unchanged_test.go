@@ -150,7 +150,7 @@ func TestUnchangedIsCertain(t *testing.T) {
 			return append(slices.Clone(sameDay), event(4, "2026-05-04T12:00:00Z", 4))
 		},
 		"another load of the same rows": func(e *events) []testenv.Event {
-			e.load.Name = "other"
+			e.load.Name, e.load.TakeOver = "other", true
 			e.replace(theDay, sameDay...)
 			e.load.Name = ""
 			return sameDay
@@ -177,13 +177,13 @@ func TestUnchangedIsCertain(t *testing.T) {
 			return sameDay
 		},
 		"loaded within a scope": func(e *events) []testenv.Event {
-			e.load.Scope = map[string]string{"region": "eu"}
+			e.load.Scope, e.load.TakeOver = map[string]string{"region": "eu"}, true
 			e.replace(theDay, sameDay...)
 			e.load.Scope = nil
 			return sameDay
 		},
 		"loaded without a scope": func(e *events) []testenv.Event {
-			e.load.Scope = map[string]string{"region": "eu"}
+			e.load.Scope, e.load.TakeOver = map[string]string{"region": "eu"}, true
 			return sameDay
 		},
 		"another set of volatile columns": func(e *events) []testenv.Event {
