@@ -44,15 +44,9 @@ func castTimes(arr arrow.Array, to arrow.DataType, at place) (arrow.Array, error
 
 func castTimestamps(arr *array.Timestamp, to *arrow.TimestampType, at place) (arrow.Array, error) {
 	from := arr.DataType().(*arrow.TimestampType)
-	if from.TimeZone != "" && to.TimeZone == "" {
-		return nil, at.refuse(arr, to, "it has a zone and the table's column has none")
-	}
-	shift := func(us int64) (int64, bool) { return us, true }
-	if from.TimeZone == "" && to.TimeZone != "" {
-		if at.zone == nil {
-			return nil, at.refuse(arr, to, "its times carry no zone, so say which one they are in: declare the column's timezone")
-		}
-		shift = wallClock(at.zone)
+	shift, err := at.fromWall(arr, from, to)
+	if err != nil {
+		return nil, err
 	}
 	return fill(arr, arr.TimestampValues(), to, at, func(v arrow.Timestamp) (arrow.Timestamp, bool) {
 		us, ok := toMicros(int64(v), from.Unit)
@@ -62,6 +56,20 @@ func castTimestamps(arr *array.Timestamp, to *arrow.TimestampType, at place) (ar
 		us, ok = shift(us)
 		return arrow.Timestamp(us), ok
 	})
+}
+
+// fromWall is how a time in microseconds is read: as it is, or as what clocks
+// showed in the zone that was declared.
+func (at place) fromWall(arr arrow.Array, from, to *arrow.TimestampType) (func(us int64) (int64, bool), error) {
+	switch {
+	case (from.TimeZone == "") == (to.TimeZone == ""):
+		return func(us int64) (int64, bool) { return us, true }, nil
+	case to.TimeZone == "":
+		return nil, at.refuse(arr, to, "it has a zone and the table's column has none")
+	case at.zone == nil:
+		return nil, at.refuse(arr, to, "its times carry no zone, so say which one they are in: declare the column's timezone")
+	}
+	return wallClock(at.zone), nil
 }
 
 // toMicros floors to microseconds; false if that overflows.

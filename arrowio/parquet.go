@@ -122,8 +122,9 @@ func (u *columnUnion) add(f *footer) error {
 			return fmt.Errorf("column %q is %s in %s and %s in %s: %w", c.Name, icebergWord(known.kind), known.file, icebergWord(kind), f.file.Path, lake.ErrInput)
 		}
 		if !sameShape(common, known.kind) {
-			known.kind, known.file = common, f.file.Path
+			known.file = f.file.Path
 		}
+		known.kind = common
 	}
 	return nil
 }
