@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -91,7 +92,7 @@ func (f *footer) forgetArrow() error {
 	if err == nil {
 		for i := range noted.Fields {
 			if t := noted.Fields[i].Field.Type; holdsDuration(t) {
-				return fmt.Errorf("column %q is %s, which a table cannot hold: write it as a number: %w", noted.Fields[i].Field.Name, t, lake.ErrInput)
+				return fmt.Errorf("column %q is %s, which a table cannot hold: write it as a number", noted.Fields[i].Field.Name, t)
 			}
 		}
 	}
@@ -223,9 +224,15 @@ func (p *parquetFile) explain(err error) error {
 // recover turns a panic of the library, which corrupt files can cause, into an
 // error of the file.
 func (p *parquetFile) recover(err *error) {
-	if broken := recover(); broken != nil {
-		*err = p.explain(fmt.Errorf("it is corrupt: %v", broken))
+	broken := recover()
+	if broken == nil {
+		return
 	}
+	why := "it is corrupt"
+	if strings.Contains(fmt.Sprint(broken), "unimplemented") {
+		why = "it has a form of Parquet that is not read here"
+	}
+	*err = p.explain(fmt.Errorf("%s: %v", why, broken))
 }
 
 // readProps say how column chunks are read: whole, in one request each, or in
