@@ -19,8 +19,8 @@ type place struct {
 	row int64
 	// rowOf is the row of each value, where values are not one a row.
 	rowOf func(i int) int64
-	zone *time.Location
-	mem  memory.Allocator
+	zone  *time.Location
+	mem   memory.Allocator
 }
 
 // cast returns arr as an array of type to. It loses nothing, time apart, which

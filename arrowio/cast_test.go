@@ -55,6 +55,8 @@ func TestCast(t *testing.T) {
 		{arrow.BinaryTypes.String, `["1"]`, i64, ""},
 		{arrow.BinaryTypes.String, `["2024-01-01"]`, arrow.FixedWidthTypes.Date32, ""},
 		{arrow.BinaryTypes.String, `["x"]`, arrow.BinaryTypes.Binary, ""},
+		{arrow.BinaryTypes.Binary, `["w7w=",null,""]`, arrow.BinaryTypes.String, `["ü",null,""]`},
+		{arrow.BinaryTypes.Binary, `["eA==","w7w=","/w=="]`, arrow.BinaryTypes.String, ""},
 		{arrow.BinaryTypes.StringView, `["a",null,"long enough to be elsewhere"]`, arrow.BinaryTypes.String, `["a",null,"long enough to be elsewhere"]`},
 		{arrow.BinaryTypes.LargeBinary, `["YQ=="]`, arrow.BinaryTypes.Binary, `["YQ=="]`},
 		{&arrow.FixedSizeBinaryType{ByteWidth: 16}, `["AAAAAAAAAAAAAAAAAAAAAA=="]`, extensions.NewUUIDType(), `["00000000-0000-0000-0000-000000000000"]`},

@@ -133,6 +133,8 @@ func normalType(t arrow.DataType) (arrow.DataType, bool) {
 		return normalType(t.ValueType)
 	case *int96Type:
 		return timestampType, true
+	case *extensions.VariantType:
+		return nil, false // not a struct of bytes, which is how it is stored
 	case arrow.ExtensionType:
 		return normalType(t.StorageType())
 	}
