@@ -264,3 +264,49 @@ func (e *events) widenWith(at int, fault testenv.Fault, src *testenv.Source) boo
 	}
 	return in.Fired()
 }
+
+// TestWidenedUnderTheLoad: a column that another load widens meanwhile is no
+// longer the one that was planned for. The load says so, and runs again.
+func TestWidenedUnderTheLoad(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []lake.SchemaMode{lake.Strict, lake.Evolve} {
+		e := withoutModel(t, testenv.Catalog(t), "under")
+		e.load.TimeColumn = "at"
+		if _, err := e.run("2026-05-03", numbered(t, int32s, testenv.Row{"at": "2026-05-03T01:00:00Z", "n": 1})); err != nil {
+			t.Fatal(err)
+		}
+		src := numbered(t, int64s, testenv.Row{"at": "2026-05-04T01:00:00Z", "n": 2})
+		src.BeforeRead = func() {
+			src.BeforeRead = nil
+			e.load.Schema = lake.Evolve
+			if _, err := e.run("2026-05-05", numbered(t, int64s, testenv.Row{"at": "2026-05-05T01:00:00Z", "n": 3_000_000_000})); err != nil {
+				t.Fatal(err)
+			}
+		}
+		e.load.Schema = mode
+		_, err := e.run("2026-05-04", src)
+		want(t, err, lake.ErrTemporary)
+		if _, err := e.run("2026-05-04", src); err != nil {
+			t.Fatal(err)
+		}
+		rows := testenv.ReadAll(t, testenv.Load(t, e.cat, e.load.Table))
+		if got := strings.Join(rows, ", "); got != "2026-05-03T01:00:00Z 1, 2026-05-04T01:00:00Z 2, 2026-05-05T01:00:00Z 3000000000" {
+			t.Errorf("%s: %s", mode, got)
+		}
+	}
+}
+
+// TestNestedColumnsAreNotWidened: a struct, a list or a map that comes with
+// other types, or more fields, is no column to widen. The values decide.
+func TestNestedColumnsAreNotWidened(t *testing.T) {
+	t.Parallel()
+	e := withoutModel(t, testenv.Catalog(t), "nested_wide")
+	e.load.TimeColumn, e.load.Schema = "at", lake.Evolve
+	if _, err := e.run("2026-05-03", numbered(t, arrow.ListOf(int32s), testenv.Row{"at": "2026-05-03T01:00:00Z", "n": []any{1}})); err != nil {
+		t.Fatal(err)
+	}
+	_, err := e.run("2026-05-04", numbered(t, arrow.ListOf(int64s), testenv.Row{"at": "2026-05-04T01:00:00Z", "n": []any{3_000_000_000}}))
+	if err == nil || !lake.Untouched(err) || columnType(t, e.cat, e.load, "n") != "list<int>" {
+		t.Errorf("Load = %v, and the column is %s", err, columnType(t, e.cat, e.load, "n"))
+	}
+}

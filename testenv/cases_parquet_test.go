@@ -462,3 +462,54 @@ for name, plain in (("footer", False), ("column", True)):
 		t.Errorf("twins: %v", err)
 	}
 }
+
+// A file that is replaced or removed after it was pinned ends the load, with
+// its name and nothing changed; the load is just run again.
+func TestSourceFileReplacedUnderALoad(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	testenv.PyArrow(t, dir, wildHead+`
+write("a", table(c=[1, 2, 3]))
+write("b", table(c=[4, 5, 6]))
+`)
+	data := map[string][]byte{}
+	for _, name := range []string{"a", "b"} {
+		raw, err := os.ReadFile(filepath.Join(dir, name+".parquet"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		data[name+".parquet"] = raw
+		data[name+".csv"] = fmt.Appendf(nil, "id,at,c\n1,2026-05-04T01:00:00Z,%s\n", name)
+	}
+	for _, kind := range []string{".parquet", ".csv"} {
+		for how, change := range map[string]func(path string) error{
+			"replaced": func(path string) error { return os.WriteFile(path, data["b"+kind], 0o600) },
+			"removed":  os.Remove,
+		} {
+			path := filepath.Join(t.TempDir(), "f"+kind)
+			if err := os.WriteFile(path, data["a"+kind], 0o600); err != nil {
+				t.Fatal(err)
+			}
+			cat := testenv.Catalog(t)
+			src, err := arrowio.New(arrowio.Config{Path: path}, cat.Files())
+			if err != nil {
+				t.Fatal(err)
+			}
+			load := lake.Load{Table: testenv.Ident("wild"), TimeColumn: "at"}
+			testenv.Check(t, cat, load.Table, nil)
+			var changed error
+			l := lake.Loader{Catalog: cat, Trace: &lake.Trace{Planned: func(*lake.Plan) { changed = change(path) }}}
+			_, err = l.Load(t.Context(), load, src, parse(t, caseDay))
+			if changed != nil || !errors.Is(err, lake.ErrInput) || !strings.Contains(err.Error(), path) || testenv.Exists(t, cat, load.Table) {
+				t.Errorf("%s %s: %v, %v", kind, how, err, changed)
+			}
+			if err := os.WriteFile(path, data["b"+kind], 0o600); err != nil {
+				t.Fatal(err)
+			}
+			r, err := (&lake.Loader{Catalog: cat}).Load(t.Context(), load, src, parse(t, caseDay))
+			if err != nil || r.Rows.Written == 0 {
+				t.Errorf("%s %s, run again: %+v, %v", kind, how, r.Rows, err)
+			}
+		}
+	}
+}
