@@ -23,6 +23,7 @@ require (
 	github.com/rs/zerolog v1.34.0
 	golang.org/x/oauth2 v0.36.0
 	golang.org/x/sync v0.25.0
+	golang.org/x/term v0.47.0
 	modernc.org/sqlite v1.62.0
 )
 

@@ -55,7 +55,7 @@ func (c *loadCommand) Run(ctx context.Context, a *app) error {
 	}
 	defer func() { _ = cat.Close() }()
 	s.source.Run = c.RunLabel
-	src, err := arrowio.New(s.source, cat.Files())
+	src, err := arrowio.New(s.source, show.watch(cat.Files()))
 	if err != nil {
 		return err
 	}

@@ -174,21 +174,66 @@ took       0.4 s, 2 attempts to commit
 
 func TestProgressIsALineNowAndThen(t *testing.T) {
 	var out bytes.Buffer
-	p := newProgress(&out, false)
-	at := p.begun
-	p.now = func() time.Time { return at }
+	p, at := progressOf(&out)
 	for range 25 {
-		at = at.Add(time.Second)
+		*at = at.Add(time.Second)
+		p.bytes.Add(1 << 20)
 		p.progress(lake.Progress{RowsRead: 1000 * int64(at.Sub(p.begun)/time.Second), FilesStaged: 1})
 	}
 	p.attempt(1, nil)
 	p.attempt(2, errors.New("the head moved"))
 	p.end()
-	want := "read   10,000 rows, staged 0 rows in 1 file, 0 B, 1,000 rows/s\n" +
-		"read   20,000 rows, staged 0 rows in 1 file, 0 B, 1,000 rows/s\n" +
+	want := "read   10,000 rows (10 MiB of 40 MiB), staged 0 rows in 1 file, 0 B, 1,000 rows/s, 30s left\n" +
+		"read   20,000 rows (20 MiB of 40 MiB), staged 0 rows in 1 file, 0 B, 1,000 rows/s, 20s left\n" +
 		"commit attempt 2: the head moved\n"
 	if out.String() != want {
 		t.Errorf("got\n%swant\n%s", out.String(), want)
+	}
+}
+
+// progressOf is the progress of a load of 40 MiB that has been planned, with its
+// clock.
+func progressOf(out *bytes.Buffer) (*progress, *time.Time) {
+	p := newProgress(out, false)
+	at := p.begun
+	p.now = func() time.Time { return at }
+	p.bytes.Add(7 << 20) // to infer types
+	p.planned(&lake.Plan{Origin: lake.Origin{Bytes: 40 << 20}})
+	out.Reset()
+	return p, &at
+}
+
+func TestProgressIsABarOnATerminal(t *testing.T) {
+	var out bytes.Buffer
+	p, at := progressOf(&out)
+	p.every = 200 * time.Millisecond
+	for _, tt := range []struct {
+		width int
+		read  int64
+		want  string
+	}{
+		{120, 0, "  0 % [                              ] 0 B of 40 MiB, 1,000 rows, 1,000 rows/s"},
+		{120, 10 << 20, " 25 % [=======                       ] 10 MiB of 40 MiB, 2,000 rows, 1,000 rows/s, 6s left"},
+		{80, 20 << 20, " 50 % [=====     ] 20 MiB of 40 MiB, 3,000 rows, 1,000 rows/s, 3s left"},
+		{60, 20 << 20, " 50 % 20 MiB of 40 MiB, 4,000 rows, 1,000 rows/s, 4s left"},
+		{20, 20 << 20, " 50 % 20 MiB of 40 "},
+		{120, 41 << 20, "100 % [==============================] 41 MiB of 40 MiB, 6,000 rows, 1,000 rows/s"},
+	} {
+		*at = at.Add(time.Second)
+		p.width = tt.width
+		p.bytes.Store(p.skipped + tt.read)
+		p.progress(lake.Progress{RowsRead: 1000 * int64(at.Sub(p.begun)/time.Second)})
+		if got, want := out.String(), "\r"+tt.want+"\x1b[K"; got != want {
+			t.Errorf("got  %q\nwant %q", got, want)
+		}
+		if len(tt.want) >= tt.width {
+			t.Errorf("%q is wider than %d", tt.want, tt.width)
+		}
+		out.Reset()
+	}
+	p.attempt(1, nil)
+	if got := out.String(); got != "\r\x1b[K" {
+		t.Errorf("before the commit: %q", got)
 	}
 }
 
