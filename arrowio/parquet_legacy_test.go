@@ -46,7 +46,10 @@ func legacyFile(t *testing.T) []byte {
 	}
 	var out bytes.Buffer
 	w := file.NewParquetWriter(&out, root)
-	group := w.AppendRowGroup()
+	group, err := w.AppendRowGroupChecked()
+	if err != nil {
+		t.Fatal(err)
+	}
 	put := func(write func(file.ColumnChunkWriter) error) {
 		t.Helper()
 		column, err := group.NextColumn()
