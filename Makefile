@@ -15,13 +15,16 @@ PYTHON_STAMP  := $(PYTHON)/requirements.txt
 REQUIREMENTS  := testenv/py/requirements.txt
 REST_SERVER   := $(CACHE)/lib/iceberg-rest-1.11.0-1
 
-# Only for test-engines: Spark and Trino with what makes them read Iceberg.
+# Only for test-engines: Spark and Trino with what makes them read Iceberg, and
+# SeaweedFS, a second REST catalog.
 SPARK_VERSION := 4.1.4
 SPARK         := $(CACHE)/spark-$(SPARK_VERSION)
 SPARK_JARS    := org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0 org.apache.iceberg:iceberg-aws-bundle:1.12.0 \
 	org.postgresql:postgresql:42.7.7
 TRINO_VERSION := 476
 TRINO         := $(CACHE)/trino-$(TRINO_VERSION)
+SEAWEED_MODULE := github.com/seaweedfs/seaweedfs@v0.0.0-20261109003541-7506e5f91cd6
+SEAWEED       := $(CACHE)/bin/seaweedfs-20261109/weed
 
 # Pure Go, in all that is built and tested but the race detector, which needs
 # cgo: then everything shares one build cache.
@@ -81,7 +84,7 @@ copy = for artifact in $(1); do \
 	mvn -B -q dependency:copy "-Dartifact=$$artifact" -DoutputDirectory=$(2) || exit 1; done
 
 .PHONY: engines
-engines: $(SPARK) $(TRINO) # built aside and moved in whole, like the tools
+engines: $(SPARK) $(TRINO) $(SEAWEED) # built aside and moved in whole, like the tools
 
 $(SPARK):
 	@dir=$$(mktemp -d) && echo "installing Spark $(SPARK_VERSION), 0.6 GB" && \
@@ -96,6 +99,15 @@ $(TRINO):
 		tar -xzf "$$dir"/*.tar.gz -C "$$dir" && mkdir "$$dir/trino" && mv "$$dir"/trino-server-core-$(TRINO_VERSION)/* "$$dir/trino" && \
 		python3 -m zipfile -e "$$dir"/*.zip "$$dir/zip" && mkdir -p "$$dir/trino/plugin" && mv "$$dir"/zip/* "$$dir/trino/plugin/iceberg" && \
 		mkdir -p '$(CACHE)' && mv "$$dir/trino" '$@' && rm -rf "$$dir"
+
+# Its go.mod replaces modules, which go install refuses: built in a copy.
+$(SEAWEED):
+	@mkdir -p '$(dir $@)'
+	@dir=$$(mktemp -d) && echo "building SeaweedFS, 15 minutes of one core" && \
+		(cd "$$dir" && GOFLAGS= go mod download $(SEAWEED_MODULE)) && \
+		cp -R "$$(go env GOMODCACHE)/$(SEAWEED_MODULE)" "$$dir/src" && chmod -R u+w "$$dir/src" && \
+		GOFLAGS=-mod=mod go -C "$$dir/src" build -ldflags '-s -w' -o "$$dir/weed" ./weed && \
+		mv -f "$$dir/weed" '$@' && rm -rf "$$dir"
 
 .PHONY: build
 build: ## build bin/calve, one static file
@@ -130,7 +142,7 @@ test-race: $(MINIO) $(VERSITY) $(REST_SERVER) python ## the tests of the package
 	CGO_ENABLED=1 go test -race -short -timeout 30m $(RACE)
 
 .PHONY: test-engines
-test-engines: $(MINIO) $(REST_SERVER) python engines ## the tests on Spark and Trino too; 1.2 GB are installed first, Maven, Java 17 and 24 or later are needed
+test-engines: $(MINIO) $(REST_SERVER) python engines ## the tests on Spark, Trino and SeaweedFS too; 1.2 GB are installed first, Maven, Java 17 and 24 or later are needed
 	CALVE_ENGINES=1 go test -timeout 60m -run 'Engine|Connect|Readers|^TestCase' ./testenv ./cmd/calve
 
 .PHONY: soak

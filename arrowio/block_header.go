@@ -2,6 +2,7 @@ package arrowio
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"unicode/utf8"
@@ -12,7 +13,9 @@ const headerBytes = 64 << 10
 
 // header is the first record of a file: the names of its columns.
 type header struct {
-	file  string
+	file string
+	// names has one for each field of a record. The last may be "" in files whose
+	// lines end in a delimiter: then nothing may be in that field.
 	names []string
 }
 
@@ -43,6 +46,9 @@ func (r *blockReader) readHeader() error {
 		if r.eof {
 			n = closeLast(buf, n)
 		}
+		if what := notText(buf[:n]); what != "" {
+			return inputErrorf("%s %s", r.file, what)
+		}
 		end := firstRecordEnd(buf[bom:n])
 		if end > 0 || r.eof {
 			return r.parseHeader(buf[bom:n], end)
@@ -59,6 +65,9 @@ func (r *blockReader) readHeader() error {
 // parseHeader takes the header from b[:end] and gives the rest of b back to
 // the reader. Where end is 0 the file ends before its header does.
 func (r *blockReader) parseHeader(b []byte, end int) error {
+	if r.noHeader {
+		return r.countFields(b, end)
+	}
 	if len(b) == 0 {
 		return inputErrorf("%s is empty: it has no header line", r.file)
 	}
@@ -79,14 +88,60 @@ func (r *blockReader) parseHeader(b []byte, end int) error {
 	}
 	r.header = &header{file: r.file, names: names}
 	r.line = 1 + int64(bytes.Count(b[:end], []byte{'\n'}))
-	// What was read beyond the header is read again, so that the blocks are cut
-	// as if the file began here.
-	rest := io.Reader(bytes.NewReader(b[end:]))
+	r.giveBack(b[end:])
+	return nil
+}
+
+// giveBack lets what was read beyond the header be read again, so that the
+// blocks are cut as if the file began here.
+func (r *blockReader) giveBack(b []byte) {
+	rest := io.Reader(bytes.NewReader(b))
 	if !r.eof {
 		rest = io.MultiReader(rest, r.r)
 	}
 	r.r, r.eof = rest, false
+}
+
+// countFields names the columns of a file without a header line. Where no names
+// are given they are c1, c2 and so on, as many as the first record has fields.
+func (r *blockReader) countFields(b []byte, end int) error {
+	r.header, r.line = &header{file: r.file, names: r.names}, 1
+	pos := 0
+	for pos < end && isBlank(b, pos) {
+		pos += bytes.IndexByte(b[pos:], '\n') + 1
+	}
+	if pos < end {
+		line := 1 + int64(bytes.Count(b[:pos], []byte{'\n'}))
+		n, err := fieldCount(b[:end], pos, r.delim)
+		if err != nil {
+			return inputErrorf("%s line %d: %v", r.file, line, err)
+		}
+		for i := range n {
+			if len(r.names) == 0 {
+				r.header.names = append(r.header.names, fmt.Sprintf("c%d", i+1))
+			}
+		}
+	}
+	r.giveBack(b)
 	return nil
+}
+
+// fieldCount is the number of fields of the record at pos.
+func fieldCount(b []byte, pos int, delim byte) (n int, err error) {
+	s := scanner{delim: delim}
+	for {
+		f, err := s.field(b, pos)
+		if err != nil {
+			return 0, err
+		}
+		if what := notRecord(string(f.text)); what != "" {
+			return 0, errors.New(what)
+		}
+		if n++; f.last {
+			return n, nil
+		}
+		pos = f.next
+	}
 }
 
 // headerNames splits the record at pos into names, each of which must be there
@@ -102,7 +157,11 @@ func headerNames(b []byte, pos int, delim byte) ([]string, error) {
 		}
 		name := string(f.text)
 		names = append(names, name)
+		if what := notRecord(name); what != "" {
+			return nil, errors.New(what)
+		}
 		switch first := seen[name]; {
+		case name == "" && f.last && len(names) > 1:
 		case name == "":
 			return nil, fmt.Errorf("column %d of the header has no name", len(names))
 		case !utf8.ValidString(name):

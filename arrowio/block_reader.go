@@ -16,6 +16,12 @@ type blockReader struct {
 	// delim separates fields; it is needed only to say what is wrong with a
 	// record that does not end.
 	delim byte
+	// lines says that every newline ends a record, whatever quotes are before it.
+	lines bool
+	// noHeader says that the first record is a row; names are the columns', if
+	// they are known.
+	noHeader bool
+	names    []string
 
 	header *header
 	// carry is the start of a record whose end has not been read yet, and line
@@ -46,7 +52,7 @@ func (r *blockReader) next(b *block) (bool, error) {
 			n = closeLast(b.buf, n)
 			return n > 0, r.emit(b, n, n)
 		}
-		if end := recordsEnd(b.buf[:n]); end > 0 {
+		if end := r.recordsEnd(b.buf[:n]); end > 0 {
 			return true, r.emit(b, n, end)
 		}
 		if size == r.limit {
@@ -55,6 +61,14 @@ func (r *blockReader) next(b *block) (bool, error) {
 		size = min(2*size, r.limit)
 		b.resize(size, n)
 	}
+}
+
+// recordsEnd returns the end of the last whole record in b, or 0.
+func (r *blockReader) recordsEnd(b []byte) int {
+	if r.lines {
+		return bytes.LastIndexByte(b, '\n') + 1
+	}
+	return recordsEnd(b)
 }
 
 // fill reads until buf is full or the file ends, where r.eof is set. The first
@@ -111,6 +125,9 @@ func (r *blockReader) emit(b *block, n, end int) error {
 // tooLong says why the record b, of which the start is given, does not end. A
 // stray quote is the likely reason, and then the better error.
 func (r *blockReader) tooLong(b []byte) error {
+	if r.lines {
+		return inputErrorf("%s line %d: the line is longer than %d bytes; a record is one line", r.file, r.line, r.limit)
+	}
 	s := scanner{delim: r.delim}
 	for pos := 0; pos < len(b); {
 		f, err := s.field(b, pos)

@@ -20,7 +20,10 @@ type place struct {
 	// rowOf is the row of each value, where values are not one a row.
 	rowOf func(i int) int64
 	zone  *time.Location
-	mem   memory.Allocator
+	fold  Fold
+	// options are those of all columns; a zone among them goes before zone.
+	options map[string]ColumnOptions
+	mem     memory.Allocator
 }
 
 // cast returns arr as an array of type to. It loses nothing, time apart, which

@@ -129,22 +129,30 @@ func TestCastDoesNotLookUnderNulls(t *testing.T) {
 	}
 }
 
-func TestWallClockAgainstTime(t *testing.T) {
+func TestLocalClockAgainstTime(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe", "UTC", "Africa/Casablanca"} {
 		zone := mustZone(t, name)
-		clock := wallClock(zone)
-		last := int64(math.MinInt64)
+		clock := localClock{zone: zone, fold: EarlierFold}
+		late := localClock{zone: zone, fold: LaterFold}
 		for at := time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC); at.Year() < 2025; at = at.Add(13 * time.Minute) {
 			local := at.In(zone)
 			_, offset := local.Zone()
 			wall := at.Add(time.Duration(offset) * time.Second).UnixMicro()
-			got, ok := clock(wall)
+			got, err := clock.instant(wall)
 			_, there := time.UnixMicro(got).In(zone).Zone()
-			if !ok || got+int64(there)*1e6 != wall || got > at.UnixMicro() {
-				t.Fatalf("%s: the clock showed %s at %s, read as %s, %v", name, time.UnixMicro(wall).UTC(), at, time.UnixMicro(got).UTC(), ok)
+			if err != nil || got+int64(there)*1e6 != wall || got > at.UnixMicro() {
+				t.Fatalf("%s: the clock showed %s at %s, read as %s, %v", name, time.UnixMicro(wall).UTC(), at, time.UnixMicro(got).UTC(), err)
 			}
-			last = max(last, got)
+			second, err := late.instant(wall)
+			_, there = time.UnixMicro(second).In(zone).Zone()
+			if err != nil || second+int64(there)*1e6 != wall || second < at.UnixMicro() {
+				t.Fatalf("%s: the clock showed %s at %s, read last as %s, %v", name, time.UnixMicro(wall).UTC(), at, time.UnixMicro(second).UTC(), err)
+			}
+			_, err = (&localClock{zone: zone}).instant(wall)
+			if (err != nil) != (got != second) {
+				t.Fatalf("%s: the clock showed %s at %s and %s: %v", name, time.UnixMicro(wall).UTC(), time.UnixMicro(got).UTC(), time.UnixMicro(second).UTC(), err)
+			}
 		}
 	}
 }

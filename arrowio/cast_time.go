@@ -1,7 +1,7 @@
 package arrowio
 
 import (
-	"time"
+	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -44,32 +44,37 @@ func castTimes(arr arrow.Array, to arrow.DataType, at place) (arrow.Array, error
 
 func castTimestamps(arr *array.Timestamp, to *arrow.TimestampType, at place) (arrow.Array, error) {
 	from := arr.DataType().(*arrow.TimestampType)
-	shift, err := at.fromWall(arr, from, to)
-	if err != nil {
-		return nil, err
+	if from.TimeZone != "" && to.TimeZone == "" {
+		return nil, at.refuse(arr, to, "it has a zone and the table's column has none")
+	}
+	if from.TimeZone == "" && to.TimeZone != "" {
+		return castLocalTimes(arr, from.Unit, to, at)
 	}
 	return fill(arr, arr.TimestampValues(), to, at, func(v arrow.Timestamp) (arrow.Timestamp, bool) {
 		us, ok := toMicros(int64(v), from.Unit)
-		if !ok {
-			return 0, false
-		}
-		us, ok = shift(us)
 		return arrow.Timestamp(us), ok
 	})
 }
 
-// fromWall is how a time in microseconds is read: as it is, or as what clocks
-// showed in the zone that was declared.
-func (at place) fromWall(arr arrow.Array, from, to *arrow.TimestampType) (func(us int64) (int64, bool), error) {
-	switch {
-	case (from.TimeZone == "") == (to.TimeZone == ""):
-		return func(us int64) (int64, bool) { return us, true }, nil
-	case to.TimeZone == "":
-		return nil, at.refuse(arr, to, "it has a zone and the table's column has none")
-	case at.zone == nil:
+// castLocalTimes reads times without a zone as those of the declared one.
+func castLocalTimes(arr *array.Timestamp, unit arrow.TimeUnit, to *arrow.TimestampType, at place) (arrow.Array, error) {
+	if at.zone == nil {
 		return nil, at.refuse(arr, to, "its times carry no zone, so say which one they are in: declare the column's timezone")
 	}
-	return wallClock(at.zone), nil
+	clock := localClock{zone: at.zone, fold: at.fold}
+	var why error
+	out, err := fill(arr, arr.TimestampValues(), to, at, func(v arrow.Timestamp) (arrow.Timestamp, bool) {
+		us, ok := toMicros(int64(v), unit)
+		if !ok {
+			return 0, false
+		}
+		us, why = clock.instant(us)
+		return arrow.Timestamp(us), why == nil
+	})
+	if why != nil {
+		return nil, fmt.Errorf("%w: %w", err, why)
+	}
+	return out, err
 }
 
 // toMicros floors to microseconds; false if that overflows.
@@ -91,38 +96,4 @@ func floorDiv(a, b int64) int64 {
 		q--
 	}
 	return q
-}
-
-// wallClock reads what clocks in zone show, in microseconds, as an instant. A
-// reading that occurs twice, when clocks are set back, is the first one; one
-// that is skipped is none. While the offset does not change within a day of a
-// reading, it is remembered, for the rows of a file lie close together.
-func wallClock(zone *time.Location) func(int64) (int64, bool) {
-	const day = 24 * time.Hour
-	var from, to, steady int64
-	return func(wall int64) (int64, bool) {
-		if wall >= from && wall < to {
-			return wall - steady, true
-		}
-		shown := time.UnixMicro(wall)
-		start, end := shown.In(zone).ZoneBounds()
-		_, offset := shown.In(zone).Zone()
-		if (start.IsZero() || shown.Sub(start) > day) && (end.IsZero() || end.Sub(shown) > day) {
-			steady = int64(offset) * 1e6
-			from, to = wall, wall+1
-			if !end.IsZero() {
-				to = end.Add(-day).UnixMicro()
-			}
-			return wall - steady, true
-		}
-		_, before := shown.Add(-day).In(zone).Zone()
-		_, after := shown.Add(day).In(zone).Zone()
-		for _, o := range [2]int{max(before, after), min(before, after)} {
-			instant := wall - int64(o)*1e6
-			if _, there := time.UnixMicro(instant).In(zone).Zone(); there == o {
-				return instant, true
-			}
-		}
-		return 0, false
-	}
 }

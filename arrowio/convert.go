@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
-	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
 )
@@ -13,8 +12,9 @@ import (
 type kind uint8
 
 const (
-	kindNone kind = iota // no text can become such a value
-	kindSkip             // a column that nobody asked for
+	kindNone  kind = iota // no text can become such a value
+	kindSkip              // a column that nobody asked for
+	kindEmpty             // one without a name, in which nothing may be
 	kindText
 	kindBool
 	kindInt32
@@ -27,6 +27,8 @@ const (
 	kindTimestamp
 	kindTimestampTZ
 	kindUUID
+	// kindFormatted is only a way to read, of columns with a format.
+	kindFormatted
 )
 
 // kindOf returns how text becomes values of type t.
@@ -89,8 +91,7 @@ var (
 	errInexact  = errors.New("it has more digits after the point than the column keeps")
 	errNaive    = errors.New("it has no offset; declare the time zone it is in, or write one")
 	errZoned    = errors.New("it has an offset, and the column has no time zone")
-	errNoSuch   = errors.New("clocks in the declared time zone skip this time")
-	errNotUTF8  = errors.New("it is not UTF-8")
+	errNotUTF8  = errors.New("it is not UTF-8; a file in Latin-1 or Windows-1252 must be converted first, as by iconv -f WINDOWS-1252 -t UTF-8")
 	errNullCell = errors.New("is null, but the column is required")
 )
 
@@ -99,7 +100,7 @@ var (
 // returns false, or the field does not end where it says, set must decide.
 func (c *column) fast(b []byte, pos, row int) (end int, ok bool) {
 	var v int64
-	switch c.kind {
+	switch c.fastKind {
 	case kindText:
 		end = endOfText(b, pos, c.delims)
 		if b[end] == '\n' && end > pos && b[end-1] == '\r' {
@@ -123,13 +124,18 @@ func (c *column) fast(b []byte, pos, row int) (end int, ok bool) {
 	case kindTimestamp:
 		c.i64[row], end, ok = c.day.fastWall(b, pos)
 	case kindTimestampTZ:
-		c.i64[row], end, ok = c.day.fastWall(b, pos)
+		v, end, ok = c.day.fastWall(b, pos)
+		c.i64[row] = v
 		if ok && b[end] == 'Z' {
 			return end + 1, true
 		}
-		ok = ok && c.zone == time.UTC
+		if ok {
+			c.i64[row], ok = c.quick(v)
+		}
 	case kindDate:
 		c.i32[row], end, ok = c.day.fastDate(b, pos)
+	case kindFormatted:
+		return c.fastFormatted(b, pos, row)
 	case kindSkip:
 		return endOfText(b, pos, c.delims), true
 	}
@@ -138,6 +144,17 @@ func (c *column) fast(b []byte, pos, row int) (end int, ok bool) {
 
 // set converts text into row, exactly, or says why not.
 func (c *column) set(row int, text []byte) error {
+	if c.times != nil {
+		return c.setFormatted(row, text)
+	}
+	if c.numbers != nil {
+		return c.setNumber(row, text)
+	}
+	return c.setPlain(row, text)
+}
+
+// setPlain is set for text without a format of its own.
+func (c *column) setPlain(row int, text []byte) error {
 	switch c.kind {
 	case kindText:
 		c.put(text, 0, len(text), row)
@@ -173,6 +190,11 @@ func (c *column) set(row int, text []byte) error {
 		return err
 	case kindSkip:
 		return nil
+	case kindEmpty:
+		if len(text) > 0 {
+			return errForm
+		}
+		return nil
 	}
 	return c.setTime(row, text)
 }
@@ -187,7 +209,7 @@ func (c *column) setTime(row int, text []byte) (err error) {
 	case kindTimestamp:
 		c.i64[row], err = parseTimestamp(text)
 	case kindTimestampTZ:
-		c.i64[row], err = parseInstant(text, c.zone)
+		c.i64[row], err = c.parse(text)
 	default:
 		err = errForm
 	}

@@ -1,7 +1,5 @@
 package arrowio
 
-import "time"
-
 // daysIn returns the number of days of a month in the Gregorian calendar.
 func daysIn(year, month int) int {
 	switch month {
@@ -25,22 +23,4 @@ func daysSinceEpoch(year, month, day int) int {
 	}
 	dayOfYear := (153*(month-3)+2)/5 + day - 1
 	return 365*year + year/4 - year/100 + year/400 + dayOfYear - 719468
-}
-
-// inZone returns the instant at which clocks in zone show wall, both in
-// microseconds since 1970-01-01. When clocks are set back and show a time
-// twice, it is the first; a time that they skip is an error.
-func inZone(wall int64, zone *time.Location) (int64, error) {
-	shown := time.UnixMicro(wall).UTC()
-	// The offsets in force a day before and after cover the one that is meant,
-	// and the larger of them gives the earlier instant.
-	_, before := shown.Add(-24 * time.Hour).In(zone).Zone()
-	_, after := shown.Add(24 * time.Hour).In(zone).Zone()
-	for _, offset := range [2]int{max(before, after), min(before, after)} {
-		t := wall - int64(offset)*microsPerSecond
-		if _, o := time.UnixMicro(t).In(zone).Zone(); o == offset {
-			return t, nil
-		}
-	}
-	return 0, errNoSuch
 }

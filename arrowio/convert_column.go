@@ -2,7 +2,6 @@ package arrowio
 
 import (
 	"encoding/binary"
-	"time"
 	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -16,7 +15,14 @@ type column struct {
 	field            arrow.Field
 	kind             kind
 	precision, scale int32
-	zone             *time.Location
+	// fastKind is kind, or kindFormatted: what fast goes by.
+	fastKind kind
+	// times or numbers is how text is written where it is not in the plain form.
+	times   *timeFormat
+	numbers *numberFormat
+	// plain is where a number is put together.
+	plain []byte
+	localClock
 	// delims holds the delimiter in each byte.
 	delims uint64
 	day    dayMemo
@@ -38,7 +44,7 @@ type column struct {
 
 // newColumn returns a column without memory for rows.
 func newColumn(f arrow.Field, mem memory.Allocator) *column {
-	c := &column{field: f, kind: kindOf(f.Type), mem: mem, day: newDayMemo()}
+	c := &column{field: f, kind: kindOf(f.Type), fastKind: kindOf(f.Type), mem: mem, day: newDayMemo()}
 	if t, ok := f.Type.(*arrow.Decimal128Type); ok {
 		c.precision, c.scale = t.Precision, t.Scale
 	}
@@ -48,7 +54,7 @@ func newColumn(f arrow.Field, mem memory.Allocator) *column {
 // grow gives an empty column memory for rows.
 func (c *column) grow(rows int) {
 	c.nulls = 0
-	if c.kind == kindSkip {
+	if !c.stored() {
 		return
 	}
 	c.valid = c.mem.Allocate((rows + 7) / 8)
@@ -107,12 +113,15 @@ func (c *column) unput(row int) {
 	}
 }
 
+// stored reports whether the column's values are kept.
+func (c *column) stored() bool { return c.kind != kindSkip && c.kind != kindEmpty }
+
 // required reports whether the column must not be null.
 func (c *column) required() bool { return !c.field.Nullable }
 
 // setNull makes row null.
 func (c *column) setNull(row int) {
-	if c.kind == kindSkip {
+	if !c.stored() {
 		return
 	}
 	c.nulls++

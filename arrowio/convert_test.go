@@ -272,9 +272,9 @@ func TestInstants(t *testing.T) {
 		{"2026-07-02 03:04:05Z", "2026-07-02 03:04:05Z"},
 		{"2026-01-02", "2026-01-01 23:00:00Z"},
 		{"2026-03-29 01:59:59", "2026-03-29 00:59:59Z"},
-		{"2026-03-29 02:30:00", "!: clocks in the declared time zone skip this time"},
+		{"2026-03-29 02:30:00", "!: clocks in Europe/Berlin skip it: they go from 2026-03-29 02:00:00 to 2026-03-29 03:00:00"},
 		{"2026-03-29 03:00:00", "2026-03-29 01:00:00Z"},
-		{"2026-10-25 02:30:00", "2026-10-25 00:30:00Z"},
+		{"2026-10-25 02:30:00", "!: clocks in Europe/Berlin show it twice, at 2026-10-25T00:30:00Z and at 2026-10-25T01:30:00Z: say which with fold: earlier or fold: later, or write offsets"},
 		{"2026-10-25 03:00:00", "2026-10-25 02:00:00Z"},
 	})
 	wantCells(t, instant, CSVOptions{Zone: time.UTC}, [][2]string{

@@ -48,19 +48,31 @@ func parseTimestamp(text []byte) (int64, error) {
 	return t.wall, nil
 }
 
-// parseInstant reads a date and a time of day with an offset as microseconds
-// since 1970-01-01 in UTC. Without an offset the time is one of zone.
+// parseInstant is [localClock.parse] for a single time.
 func parseInstant(text []byte, zone *time.Location) (int64, error) {
+	clock := localClock{zone: zone}
+	return clock.parse(text)
+}
+
+// parse reads a date and a time of day with an offset as microseconds since
+// 1970-01-01 in UTC. Without an offset the time is what the clock shows.
+func (c *localClock) parse(text []byte) (int64, error) {
 	t, ok := parseMoment(text)
-	switch {
-	case !ok:
+	if !ok {
 		return 0, errForm
+	}
+	return c.of(t)
+}
+
+// of returns the instant of a moment.
+func (c *localClock) of(t moment) (int64, error) {
+	switch {
 	case t.zoned:
 		return t.wall - t.offset*microsPerSecond, nil
-	case zone == nil:
+	case c.zone == nil:
 		return 0, errNaive
 	}
-	return inZone(t.wall, zone)
+	return c.instant(t.wall)
 }
 
 // moment is a date and a time of day as they are written.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"time"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -22,13 +23,25 @@ type CSVOptions struct {
 	// Types declares the types of columns by name. The others are inferred when
 	// a table is created.
 	Types map[string]arrow.DataType
-	// Zone is the time zone of times without an offset, in columns of instants.
-	// Without it they are an error. A time that occurs twice, when clocks are
-	// set back, is the first one; a time that is skipped is an error.
+	// Zone is the time zone of times without an offset, in columns of instants
+	// that have none of their own. Without it they are an error, and so is a time
+	// that clocks skip or, see [Fold], show twice.
 	Zone *time.Location
+	// Columns says how columns are written, by name.
+	Columns map[string]ColumnOptions
+	// Numbers is how 1234.56 is written, in columns without a format of their
+	// own. Default: so.
+	Numbers string
+	// NoHeader says that files have no header line. Their columns are Header, or
+	// c1, c2 and so on.
+	NoHeader bool
+	Header   []string
 	// MaxRecord is the longest record in bytes, its line end included. A longer
 	// one is an error. Default: 64 MiB; at most 1 GiB, and at least 1 KiB.
 	MaxRecord int
+
+	readings map[string]reading
+	numbers  *numberFormat
 }
 
 const (
@@ -54,7 +67,46 @@ func (o CSVOptions) withDefaults() (CSVOptions, error) {
 	if o.MaxRecord < leastMaxRecord || o.MaxRecord > mostMaxRecord {
 		return o, fmt.Errorf("the longest record must have %d to %d bytes, not %d: %w", leastMaxRecord, mostMaxRecord, o.MaxRecord, lake.ErrUsage)
 	}
-	return o, nil
+	if o.Numbers != "" {
+		var err error
+		if o.numbers, err = compileNumber(o.Numbers); err != nil {
+			return o, err
+		}
+	}
+	if err := o.checkHeader(); err != nil {
+		return o, err
+	}
+	o.Types = cloned(o.Types)
+	var err error
+	o.readings, err = readings(o.Columns, o.Types, o.Zone)
+	return o, err
+}
+
+// cloned is a map of its own.
+func cloned(types map[string]arrow.DataType) map[string]arrow.DataType {
+	out := make(map[string]arrow.DataType, len(types))
+	maps.Copy(out, types)
+	return out
+}
+
+func (o CSVOptions) checkHeader() error {
+	seen := map[string]bool{}
+	for _, name := range o.Header {
+		if name == "" || seen[name] {
+			return fmt.Errorf("each of the columns of files without a header line needs a name of its own, and %q is not: %w", name, lake.ErrUsage)
+		}
+		seen[name] = true
+	}
+	return nil
+}
+
+// reading is how the named column of type t is read, and numbers in it.
+func (o CSVOptions) reading(name string, t arrow.DataType) (reading, *numberFormat) {
+	r := o.readings[name].within(t, o.Zone)
+	if r.numbers != nil {
+		return r, r.numbers
+	}
+	return r, o.numbers
 }
 
 // opener opens a source file for reading from its start. It heeds ctx until the
@@ -102,7 +154,7 @@ func (in *csvInput) Columns(ctx context.Context) ([]lake.Column, error) {
 	seen := map[string]bool{}
 	for _, h := range in.headers {
 		for _, name := range h.names {
-			if !seen[name] {
+			if name != "" && !seen[name] {
 				seen[name] = true
 				columns = append(columns, in.declared(name))
 			}
@@ -117,7 +169,7 @@ func (in *csvInput) declared(name string) lake.Column {
 	if !ok {
 		return lake.Column{Name: name}
 	}
-	return lake.Column{Name: name, Type: t, Why: "declared"}
+	return lake.Column{Name: name, Type: t, Why: "declared", Declared: true}
 }
 
 func (in *csvInput) readHeaders(ctx context.Context) ([]*header, error) {
@@ -131,7 +183,23 @@ func (in *csvInput) readHeaders(ctx context.Context) ([]*header, error) {
 			return nil, err
 		}
 	}
-	return headers, nil
+	return headers, in.sameWidth(headers)
+}
+
+// sameWidth refuses files without a header line that have different numbers of
+// fields: which columns they lack cannot be told.
+func (in *csvInput) sameWidth(headers []*header) error {
+	var first *header
+	for _, h := range headers {
+		switch {
+		case !in.opt.NoHeader || len(h.names) == 0:
+		case first == nil:
+			first = h
+		case len(h.names) != len(first.names):
+			return inputErrorf("%s has %d columns and %s has %d, and no header line says which", first.file, len(first.names), h.file, len(h.names))
+		}
+	}
+	return nil
 }
 
 // readFile opens a file, reads its header, and lets read have the rest.
@@ -149,6 +217,9 @@ func (in *csvInput) readFile(ctx context.Context, f lake.File, read func(*blockR
 		size:  min(in.blockBytes, in.opt.MaxRecord),
 		limit: in.opt.MaxRecord,
 		delim: in.opt.Delimiter,
+
+		noHeader: in.opt.NoHeader,
+		names:    in.opt.Header,
 	}
 	err = r.readHeader()
 	if err == nil {
@@ -161,32 +232,7 @@ func (in *csvInput) readFile(ctx context.Context, f lake.File, read func(*blockR
 
 // readBlocks reads the blocks of all files in order; see [blockWork].
 func (in *csvInput) readBlocks(ctx context.Context, get func() (*block, bool), put func(*block) bool) error {
-	// The block that a file's end left empty is the next file's: there are only
-	// so many.
-	var b *block
-	blocksOf := func(r *blockReader) error {
-		for {
-			if b == nil {
-				var ok bool
-				if b, ok = get(); !ok {
-					return context.Cause(ctx)
-				}
-			}
-			if more, err := r.next(b); err != nil || !more {
-				return err
-			}
-			if !put(b) {
-				return context.Cause(ctx)
-			}
-			b = nil
-		}
-	}
-	for _, f := range in.files {
-		if err := in.readFile(ctx, f, blocksOf); err != nil {
-			return err
-		}
-	}
-	return nil
+	return readBlocks(ctx, in.files, in.readFile, get, put)
 }
 
 // isNull reports whether text, without quotes, means NULL.

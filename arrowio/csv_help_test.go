@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
+	"github.com/apache/arrow-go/v18/arrow/memory"
 
 	"github.com/calve-data/calve/lake"
 )
@@ -68,9 +70,14 @@ func texts(names ...string) *arrow.Schema {
 	return arrow.NewSchema(fields, nil)
 }
 
+// blockInput is an input that reads by blocks, into the memory that it is given.
+type blockInput interface {
+	read(ctx context.Context, r lake.Request, inflight int, mem memory.Allocator) iter.Seq2[lake.Batch, error]
+}
+
 // rowsOf reads everything and returns a line per row: file, row number, cells.
 // Strings are quoted, NULL is not.
-func rowsOf(tb testing.TB, in *csvInput, schema *arrow.Schema, procs int) ([]string, error) {
+func rowsOf(tb testing.TB, in blockInput, schema *arrow.Schema, procs int) ([]string, error) {
 	tb.Helper()
 	mem := &recycler{limit: 1 << 20}
 	var rows []string

@@ -81,13 +81,17 @@ func (in *csvInput) inferBlock(b *block, names []string) inferred {
 	for i, name := range b.header.names {
 		wanted[i] = slices.Index(names, name)
 	}
+	numbers := make([]*numberFormat, len(names))
+	for i, name := range names {
+		_, numbers[i] = in.opt.reading(name, nil)
+	}
 	p := newCSVParser(&in.opt, b, make([]*column, len(wanted)))
 	for pos := 0; pos < b.n; {
 		if isBlank(b.buf, pos) {
 			pos = p.afterBlank(pos)
 			continue
 		}
-		next, err := p.inferRecord(pos, wanted, out.columns)
+		next, err := p.inferRecord(pos, wanted, numbers, out.columns)
 		if err != nil {
 			out.err = p.explain(pos, err)
 			return out
@@ -97,7 +101,7 @@ func (in *csvInput) inferBlock(b *block, names []string) inferred {
 	return out
 }
 
-func (p *csvParser) inferRecord(pos int, wanted []int, columns []evidence) (next int, err error) {
+func (p *csvParser) inferRecord(pos int, wanted []int, numbers []*numberFormat, columns []evidence) (next int, err error) {
 	for i, w := range wanted {
 		f, err := p.scan.field(p.b.buf[:p.b.n], pos)
 		if err != nil {
@@ -107,7 +111,7 @@ func (p *csvParser) inferRecord(pos int, wanted []int, columns []evidence) (next
 			return pos, errFieldCount
 		}
 		if w >= 0 && !columns[w].shape.isText() && (f.quoted || !p.opt.isNull(f.text)) {
-			columns[w].add(shapeOf(f.text), func() sighting {
+			columns[w].add(numbers[w].shape(f.text), func() sighting {
 				return sighting{text: shown(f.text), file: p.b.header.file, line: p.b.lineAt(pos)}
 			})
 		}

@@ -124,6 +124,9 @@ func (p *csvParser) slow(c *column, pos, row int, last bool) (next int, err erro
 		return f.next, nil
 	}
 	if err := c.set(row, f.text); err != nil {
+		if c.kind == kindEmpty {
+			return pos, inputErrorf("%s line %d: %s is in the last field, for which the header has no name", p.b.header.file, p.b.lineAt(pos), shown(f.text))
+		}
 		return pos, p.cellError(pos, c, badValue(f.text, c.field.Type, err))
 	}
 	return f.next, nil
@@ -143,10 +146,23 @@ func (p *csvParser) explain(pos int, err error) error {
 		return inputErrorf("%s, field %d: %v", line, fields+1, scanErr)
 	case fields < len(p.columns):
 		return inputErrorf("%s: the record ends after %d of %d fields", line, fields, len(p.columns))
+	case fields == len(p.columns)+1 && p.endsInDelimiter(pos):
+		return inputErrorf("%s: the record ends in a delimiter, and the header does not", line)
 	case fields > len(p.columns):
 		return inputErrorf("%s: the record has %d fields, and the header has %d", line, fields, len(p.columns))
 	}
 	return err
+}
+
+// endsInDelimiter reports whether nothing is in the last field of the record at pos.
+func (p *csvParser) endsInDelimiter(pos int) bool {
+	for {
+		f, err := p.scan.field(p.b.buf[:p.b.n], pos)
+		if err != nil || f.last {
+			return err == nil && len(f.text) == 0
+		}
+		pos = f.next
+	}
 }
 
 // cellError is an error about the cell at pos.

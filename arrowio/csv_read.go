@@ -43,6 +43,11 @@ func (in *csvInput) read(ctx context.Context, r lake.Request, inflight int, mem 
 		work:     func(b *block) parsed { return in.parseBlock(b, r.Schema, mem) },
 		drop:     func(p parsed) { p.release() },
 	}
+	return yieldParsed(ctx, work)
+}
+
+// yieldParsed yields the batches of all blocks, with the place of each.
+func yieldParsed(ctx context.Context, work blockWork[parsed]) iter.Seq2[lake.Batch, error] {
 	return func(yield func(lake.Batch, error) bool) {
 		var at *header
 		var row int64
@@ -132,7 +137,11 @@ func (in *csvInput) parseBlock(b *block, schema *arrow.Schema, mem memory.Alloca
 func bindColumns(h *header, schema *arrow.Schema, opt CSVOptions, mem memory.Allocator) ([]*column, error) {
 	columns := make([]*column, len(h.names))
 	for i, name := range h.names {
-		columns[i] = &column{field: arrow.Field{Name: name, Nullable: true}, kind: kindSkip}
+		kind := kindSkip
+		if name == "" {
+			kind = kindEmpty
+		}
+		columns[i] = &column{field: arrow.Field{Name: name, Nullable: true}, kind: kind, fastKind: kind}
 	}
 	for _, f := range schema.Fields() {
 		i := h.index(f.Name)
@@ -143,12 +152,13 @@ func bindColumns(h *header, schema *arrow.Schema, opt CSVOptions, mem memory.All
 			continue
 		}
 		columns[i] = newColumn(f, mem)
+		columns[i].use(opt.reading(f.Name, f.Type))
 		if columns[i].kind == kindNone {
 			return nil, inputErrorf("%s column %q: %s cannot be read from CSV", h.file, f.Name, columnsOf(f.Type))
 		}
 	}
 	for _, c := range columns {
-		c.zone, c.delims = opt.Zone, eachByte*uint64(opt.Delimiter)
+		c.delims = eachByte * uint64(opt.Delimiter)
 	}
 	return columns, nil
 }

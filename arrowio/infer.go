@@ -105,13 +105,7 @@ func shapeOf(text []byte) shape {
 		return n.shape(text)
 	}
 	if m, ok := parseMoment(text); ok {
-		switch {
-		case m.date:
-			return shape{forms: formDate}
-		case m.zoned:
-			return shape{forms: formTimestampTZ}
-		}
-		return shape{forms: formTimestamp}
+		return m.shape()
 	}
 	if isWord(text, "true") || isWord(text, "false") {
 		return shape{forms: formBool}
@@ -120,6 +114,16 @@ func shapeOf(text []byte) shape {
 		return shape{forms: formDouble} // NaN and the infinities
 	}
 	return shape{forms: formText}
+}
+
+func (m moment) shape() shape {
+	switch {
+	case m.date:
+		return shape{forms: formDate}
+	case m.zoned:
+		return shape{forms: formTimestampTZ}
+	}
+	return shape{forms: formTimestamp}
 }
 
 // shape returns the shape of a number that is written as text. A leading zero

@@ -103,7 +103,7 @@ func TestInferOverFiles(t *testing.T) {
 	_, err := files.input(t, 0, opt).Infer(t.Context(), []string{"v", "nope"})
 	wantError(t, err, `no file has a column "nope"`)
 	columns, err := files.input(t, 0, opt).Columns(t.Context())
-	if got := fmt.Sprint(columns); err != nil || got != "[{id int32 declared []} {v <nil>  []} {extra <nil>  []}]" {
+	if got := fmt.Sprint(columns); err != nil || got != "[{id int32 declared true []} {v <nil>  false []} {extra <nil>  false []}]" {
 		t.Errorf("Columns() = %v, %v", got, err)
 	}
 }

@@ -138,7 +138,7 @@ func (u *columnUnion) columns(declared map[string]arrow.DataType) []lake.Column 
 	for i, c := range u.list {
 		out[i] = lake.Column{Name: c.name, Type: c.kind, Why: "as " + c.file + " has it"}
 		if t := declared[c.name]; t != nil {
-			out[i].Type, out[i].Why = t, "declared"
+			out[i].Type, out[i].Why, out[i].Declared = t, "declared", true
 		} else if c.kind.ID() == arrow.NULL {
 			out[i].Type, out[i].Why = arrow.BinaryTypes.String, "no value in any file"
 		}

@@ -96,6 +96,9 @@ func (rg *rowGroup) next(want *arrow.Schema, procs int, at place) (lake.Batch, e
 	for i, field := range want.Fields() {
 		at := at
 		at.file, at.column, at.row = rg.footer.file.Path, field.Name, rg.first
+		if o := at.options[field.Name]; o.Zone != nil {
+			at.zone, at.fold = o.Zone, o.Fold
+		}
 		group.Go(func() (err error) {
 			defer rg.file.recover(&err)
 			arrays[i], err = rg.decode(i, n, field.Type, at)

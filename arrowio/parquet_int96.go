@@ -109,21 +109,21 @@ func castInt96(arr *int96Array, to arrow.DataType, at place) (arrow.Array, error
 	if !ok || target.Unit != arrow.Microsecond {
 		return nil, at.refuse(arr, to, "")
 	}
-	shift, err := at.fromWall(arr, timestampType, target)
-	if err != nil {
-		return nil, err
-	}
 	values := make([][]byte, arr.Len())
 	for i := range values {
 		values[i] = arr.raw(i)
 	}
-	return fill(arr, values, to, at, func(raw []byte) (arrow.Timestamp, bool) {
+	naive, err := fill(arr, values, timestampType, at, func(raw []byte) (arrow.Timestamp, bool) {
 		const perDay = 86_400_000_000
 		day, nanos := splitInt96(raw)
 		if day > math.MaxInt64/perDay-1 || day < math.MinInt64/perDay+1 || nanos/1000 > perDay || nanos/1000 < -perDay {
 			return 0, false
 		}
-		us, ok := shift(day*perDay + floorDiv(nanos, 1000))
-		return arrow.Timestamp(us), ok
+		return arrow.Timestamp(day*perDay + floorDiv(nanos, 1000)), true
 	})
+	if err != nil || target.TimeZone == "" {
+		return naive, err
+	}
+	defer naive.Release()
+	return castTimestamps(naive.(*array.Timestamp), target, at)
 }

@@ -87,7 +87,7 @@ func (p *parquetInput) decodeGroup(g *openedGroup, r lake.Request, send func(dec
 	if err != nil {
 		return err
 	}
-	at := place{zone: p.cfg.Zone, mem: p.cfg.Allocator}
+	at := place{zone: p.cfg.Zone, options: p.cfg.Columns, mem: p.cfg.Allocator}
 	for rg.left > 0 {
 		batch, err := rg.next(r.Schema, r.Procs, at)
 		if err != nil {

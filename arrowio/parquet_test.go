@@ -200,19 +200,24 @@ func TestCase67_ParquetTimesWithoutAZone(t *testing.T) {
 	want := readRequest(fieldsSchema(nullable("c", timestamptzType)))
 	_, err := readText(t, pinParquet(t, files, Config{}), want)
 	wantInputError(t, err, "a.parquet", `"c"`, "timezone")
-	got, err := readText(t, pinParquet(t, files, Config{Zone: mustZone(t, "America/New_York")}), want)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(`{"c":"2024-01-01T05:00:00Z"}
+	_, err = readText(t, pinParquet(t, files, Config{Zone: mustZone(t, "America/New_York")}), want)
+	wantInputError(t, err, "row 3", `"c"`, "2024-11-03", "show it twice", "fold: earlier")
+	for fold, third := range map[Fold]string{EarlierFold: "05:30", LaterFold: "06:30"} {
+		zoned := ColumnOptions{Zone: mustZone(t, "America/New_York"), Fold: fold}
+		got, err := readText(t, pinParquet(t, files, Config{Columns: map[string]ColumnOptions{"c": zoned}}), want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(`{"c":"2024-01-01T05:00:00Z"}
 {"c":"2024-07-01T04:00:00Z"}
-{"c":"2024-11-03T05:30:00Z"}
+{"c":"2024-11-03T`+third+`:00Z"}
 `, got); diff != "" {
-		t.Errorf("Read (-want +got):\n%s", diff)
+			t.Errorf("Read (-want +got):\n%s", diff)
+		}
 	}
 	skipped := bytesFiles{"a.parquet": parquetBytes(t, fieldsSchema(nullable("c", timestamp(arrow.Microsecond, ""))), 10, jsonRows(`"2024-03-10T02:30:00"`))}
 	_, err = readText(t, pinParquet(t, skipped, Config{Zone: mustZone(t, "America/New_York")}), want)
-	wantInputError(t, err, "row 1", `"c"`, "2024-03-10")
+	wantInputError(t, err, "row 1", `"c"`, "2024-03-10", "skip it", "to 2024-03-10 03:00:00")
 }
 
 func TestParquetSkipsRowGroupsOutsideTheWindow(t *testing.T) {

@@ -23,6 +23,10 @@ func TestNewChoosesTheForm(t *testing.T) {
 		{Config{Path: "s3://b/x.csv.zst", Delimiter: ";"}, "csv", ';'},
 		{Config{Path: "x.tsv.gz"}, "csv", '\t'},
 		{Config{Path: "x.parquet"}, "parquet", ','},
+		{Config{Path: "x/*.ndjson"}, "ndjson", ','},
+		{Config{Path: "x/*.jsonl.gz"}, "ndjson", ','},
+		{Config{Path: "x/*.json.zst"}, "ndjson", ','},
+		{Config{Path: "x/*", Type: "json"}, "ndjson", ','},
 		{Config{Path: "x/*", Type: "parquet"}, "parquet", ','},
 		{Config{Path: "x/*.data", Type: "csv", Delimiter: "tab"}, "csv", '\t'},
 	} {
@@ -41,7 +45,9 @@ func TestNewChoosesTheForm(t *testing.T) {
 	}{
 		{Config{}, "source.path"},
 		{Config{Path: "x/*"}, "source.type is required"},
-		{Config{Path: "x.csv", Type: "json"}, "source.type"},
+		{Config{Path: "x.csv", Type: "xml"}, "source.type"},
+		{Config{Path: "x.ndjson", Null: []string{"NULL"}}, "source.null"},
+		{Config{Path: "x.ndjson", Delimiter: ";"}, "source.delimiter"},
 		{Config{Path: "x.csv", Delimiter: "||"}, "source.delimiter"},
 		{Config{Path: "x.csv", Delimiter: `"`}, "source.delimiter"},
 	} {

@@ -77,7 +77,8 @@ type S3 struct {
 	// trusted besides the system's. Default: none.
 	CAFile string
 	// Timeout is how long a connection may be silent, while an answer is waited
-	// for or in the midst of one, before it is given up. Default: 60 seconds.
+	// for or in the midst of one, before it is given up, also one to the catalog.
+	// Default: 60 seconds.
 	Timeout time.Duration
 }
 

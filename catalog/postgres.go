@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -18,9 +19,9 @@ import (
 	"github.com/calve-data/calve/lake"
 )
 
-// connectTimeout is how long a connection to the database may take where the
-// URI does not say, and the first query after it: without it a host that does
-// not answer is waited for without end.
+// connectTimeout is how long a connection to the database may take at most where
+// the URI does not say: without it a host that does not answer is waited for
+// without end.
 const connectTimeout = 15 * time.Second
 
 // openPostgres opens the catalog in a PostgreSQL database. The URI says all,
@@ -31,13 +32,22 @@ func openPostgres(ctx context.Context, c Config, props iceberg.Properties) (*Cat
 		// What the driver says may hold a part of the password.
 		return nil, fmt.Errorf("catalog.uri is not a PostgreSQL URL such as postgres://user:password@host:5432/database?sslmode=verify-full: %w", lake.ErrUsage)
 	}
+	patience := cmp.Or(c.S3.Timeout, stallTimeout)
 	if dsn.ConnectTimeout == 0 {
-		dsn.ConnectTimeout = connectTimeout
+		dsn.ConnectTimeout = min(connectTimeout, patience)
+	}
+	dial := dsn.DialFunc
+	dsn.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return &answering{Conn: conn, patience: patience}, nil
 	}
 	db := sql.OpenDB(postgresConnector{stdlib.GetConnector(*dsn)})
 	cat, err := sqlCatalog(c, db, props, func() (*icebergsql.Catalog, error) {
 		// Who may not create tables can still use those that are there.
-		if there, err := tablesExist(ctx, db, dsn.ConnectTimeout); err != nil {
+		if there, err := tablesExist(ctx, db); err != nil {
 			return nil, err
 		} else if there {
 			props["init_catalog_tables"] = "false"
@@ -66,11 +76,8 @@ func connectError(err error) error {
 	return err
 }
 
-// tablesExist reports whether the catalog's tables are there. It is the first
-// query, for the catalog's own ones take no context.
-func tablesExist(ctx context.Context, db *sql.DB, patience time.Duration) (there bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 2*patience) // to connect, and to be answered
-	defer cancel()
+// tablesExist reports whether the catalog's tables are there.
+func tablesExist(ctx context.Context, db *sql.DB) (there bool, err error) {
 	err = db.QueryRowContext(ctx, "SELECT to_regclass('iceberg_tables') IS NOT NULL AND to_regclass('iceberg_namespace_properties') IS NOT NULL").Scan(&there)
 	return there, err
 }

@@ -4,6 +4,9 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+	"net"
+	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5/stdlib"
 )
@@ -40,3 +43,42 @@ type noTransaction struct{}
 
 func (noTransaction) Commit() error   { return nil }
 func (noTransaction) Rollback() error { return nil }
+
+// answering is a connection on which no answer is waited for longer than the
+// patience allows. Much that iceberg-go asks the database while it opens a
+// catalog is asked without a context, and would be waited for without end.
+type answering struct {
+	net.Conn
+	patience time.Duration
+
+	mu sync.Mutex
+	// until is the driver's own deadline: one that has passed cancels what is
+	// under way.
+	until time.Time
+}
+
+// SetDeadline implements [net.Conn].
+func (c *answering) SetDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.until = t
+	return c.Conn.SetDeadline(t)
+}
+
+// Read implements [net.Conn]. The driver reads only where it waits for an answer.
+func (c *answering) Read(p []byte) (int, error) {
+	if err := c.startClock(); err != nil {
+		return 0, err
+	}
+	return c.Conn.Read(p)
+}
+
+func (c *answering) startClock() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	end := time.Now().Add(c.patience)
+	if !c.until.IsZero() && c.until.Before(end) {
+		end = c.until
+	}
+	return c.SetReadDeadline(end)
+}

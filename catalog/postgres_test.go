@@ -6,6 +6,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/apache/iceberg-go"
 	icebergcat "github.com/apache/iceberg-go/catalog"
@@ -86,7 +87,7 @@ func TestPostgresThatFallsSilent(t *testing.T) {
 			go letIn(conn)
 		}
 	}()
-	_, err = Open(t.Context(), Config{Type: "sql", URI: "postgres://u@" + listener.Addr().String() + "/db?sslmode=disable&connect_timeout=1", Warehouse: t.TempDir()})
+	_, err = Open(t.Context(), Config{Type: "sql", URI: "postgres://u@" + listener.Addr().String() + "/db?sslmode=disable", Warehouse: t.TempDir(), S3: S3{Timeout: time.Second}})
 	if !errors.Is(err, lake.ErrTemporary) {
 		t.Errorf("Open: %v, want %v", err, lake.ErrTemporary)
 	}

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -29,10 +30,10 @@ func openREST(ctx context.Context, c Config, props iceberg.Properties) (*Catalog
 		rest.WithHeaders(access.Headers),
 		rest.WithTransportFactory(func(config *tls.Config) (http.RoundTripper, func()) {
 			t := newTransport(config)
-			return restTransport{t, callTimeout}, t.CloseIdleConnections
+			return restTransport{t, cmp.Or(c.S3.Timeout, callTimeout)}, t.CloseIdleConnections
 		}),
 	}
-	login, err := newLogin(ctx, u, access)
+	login, err := newLogin(ctx, u, access, cmp.Or(c.S3.Timeout, tokenTimeout))
 	if err != nil {
 		return nil, err
 	}

@@ -39,8 +39,8 @@ func (a Access) isZero() bool {
 	return a.Credential == "" && a.OAuth2ServerURI == "" && a.Scope == "" && a.Token == "" && len(a.Headers) == 0
 }
 
-// tokenTimeout bounds a request for a token: iceberg-go's interface for them
-// takes no context.
+// tokenTimeout bounds a request for a token where nothing else is said:
+// iceberg-go's interface for them takes no context.
 const tokenTimeout = 30 * time.Second
 
 // takeAccess completes the access by the properties that say the same in
@@ -74,7 +74,7 @@ var _ rest.ContextAuthManager = (*login)(nil)
 //
 // iceberg-go has a login of its own. Its errors do not tell a refused credential
 // from a server that is away, and it asks for two tokens where one will do.
-func newLogin(ctx context.Context, catalog *url.URL, a Access) (*login, error) {
+func newLogin(ctx context.Context, catalog *url.URL, a Access, timeout time.Duration) (*login, error) {
 	switch {
 	case a.Token != "" && a.Credential != "":
 		return nil, fmt.Errorf("catalog.token and catalog.credential exclude each other: %w", lake.ErrUsage)
@@ -98,7 +98,7 @@ func newLogin(ctx context.Context, catalog *url.URL, a Access) (*login, error) {
 		ClientID: id, ClientSecret: secret, TokenURL: server.String(),
 		Scopes: []string{firstOf(a.Scope, "catalog")}, AuthStyle: oauth2.AuthStyleInParams,
 	}
-	client := &http.Client{Timeout: tokenTimeout}
+	client := &http.Client{Timeout: timeout}
 	if server.Host == catalog.Host { // elsewhere the catalog's headers have no business
 		client.Transport = withHeaders(a.Headers)
 	}

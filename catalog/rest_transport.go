@@ -14,8 +14,8 @@ import (
 	"github.com/calve-data/calve/lake"
 )
 
-// callTimeout bounds a whole call of a REST catalog, its answer included, and
-// what any catalog is asked of a namespace. iceberg-go's client waits without
+// callTimeout bounds a whole call of a REST catalog, its answer included, where
+// nothing else is said, and what any catalog is asked of a namespace. iceberg-go's client waits without
 // end (pitfall L21).
 const callTimeout = time.Minute
 

@@ -143,6 +143,13 @@ func supported(meta table.Metadata) error {
 	return nil
 }
 
+// LoadTable returns a table as it is now. Unlike the catalog alone it waits no
+// longer than Timeout for it.
+func (l *Loader) LoadTable(ctx context.Context, id table.Identifier) (*table.Table, error) {
+	k := l.withDefaults()
+	return k.loadTable(ctx, id)
+}
+
 func (l *Loader) loadTable(ctx context.Context, id table.Identifier) (*table.Table, error) {
 	return within(ctx, l.Timeout, func(ctx context.Context) (*table.Table, error) {
 		return l.Catalog.LoadTable(ctx, id)
@@ -285,7 +292,11 @@ func (j *loading) layout(t *table.Table, f *fit) *layout {
 
 // sourceText describes the source in a snapshot's summary, in at most 2 KiB.
 func sourceText(o Origin) string {
-	text := fmt.Sprintf("%s, %d files", o.Kind, o.Files)
+	files := "files"
+	if o.Files == 1 {
+		files = "file"
+	}
+	text := fmt.Sprintf("%s, %d %s", o.Kind, o.Files, files)
 	if o.Fingerprint != "" {
 		text += ", sha256:" + o.Fingerprint
 	}

@@ -33,28 +33,34 @@ func (o *oneSnapshot) LoadTable(ctx context.Context, id table.Identifier) (*tabl
 
 func (o *oneSnapshot) shown(meta table.Metadata) table.Metadata {
 	o.tb.Helper()
-	text, err := json.Marshal(meta)
-	if err != nil {
-		o.tb.Fatal(err)
-	}
-	var all map[string]json.RawMessage
-	if err := json.Unmarshal(text, &all); err != nil {
-		o.tb.Fatal(err)
-	}
 	newest := *meta.CurrentSnapshot()
 	if o.orphan {
 		newest.ParentSnapshotID = nil
 	}
-	if all["snapshots"], err = json.Marshal([]table.Snapshot{newest}); err != nil {
-		o.tb.Fatal(err)
+	return withSnapshots(o.tb, meta, newest)
+}
+
+// withSnapshots is a table's metadata with these snapshots, and no log of them.
+func withSnapshots(tb testing.TB, meta table.Metadata, snapshots ...table.Snapshot) table.Metadata {
+	tb.Helper()
+	text, err := json.Marshal(meta)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(text, &all); err != nil {
+		tb.Fatal(err)
+	}
+	if all["snapshots"], err = json.Marshal(snapshots); err != nil {
+		tb.Fatal(err)
 	}
 	delete(all, "snapshot-log")
 	if text, err = json.Marshal(all); err != nil {
-		o.tb.Fatal(err)
+		tb.Fatal(err)
 	}
 	shown, err := table.ParseMetadataBytes(text)
 	if err != nil {
-		o.tb.Fatal(err)
+		tb.Fatal(err)
 	}
 	return shown
 }
@@ -159,26 +165,9 @@ func TestHistoryInACircle(t *testing.T) {
 	e.replace("2026-05-04", event(1, "2026-05-04T00:00:00Z", 1))
 	e.replace("2026-05-05", event(2, "2026-05-05T00:00:00Z", 1))
 	tbl := testenv.Load(t, e.cat, e.load.Table)
-	text, err := json.Marshal(tbl.Metadata())
-	if err != nil {
-		t.Fatal(err)
-	}
 	snapshots := tbl.Metadata().Snapshots()
 	snapshots[0].ParentSnapshotID = &snapshots[1].SnapshotID
-	var all map[string]json.RawMessage
-	if err := json.Unmarshal(text, &all); err != nil {
-		t.Fatal(err)
-	}
-	if all["snapshots"], err = json.Marshal(snapshots); err != nil {
-		t.Fatal(err)
-	}
-	if text, err = json.Marshal(all); err != nil {
-		t.Fatal(err)
-	}
-	meta, err := table.ParseMetadataBytes(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	meta := withSnapshots(t, tbl.Metadata(), snapshots...)
 	history, err := lake.History(table.New(tbl.Identifier(), meta, tbl.MetadataLocation(), tbl.FS, e.cat), "")
 	if err != nil || len(history) != 2 {
 		t.Errorf("History = %d entries, %v; want 2", len(history), err)

@@ -42,7 +42,8 @@ type PlannedColumn struct {
 	Added bool
 	// Was is the type before, where the load widens the column.
 	Was string
-	// Why says what decided an inferred type, or a wider one.
+	// Why says what decided the type of a column that the load adds or widens: a
+	// value, its file and line, or that it is declared.
 	Why string
 }
 
@@ -102,15 +103,17 @@ func (j *loading) plan(found *survey) *Plan {
 
 func (j *loading) plannedColumns() (out []PlannedColumn) {
 	why := map[string]string{}
-	for _, c := range j.fit.decided {
+	for _, c := range j.fit.columns {
 		why[c.Name] = c.Why
 	}
 	for _, f := range j.fit.schema.Fields() {
-		c := PlannedColumn{Name: f.Name, Type: f.Type.String(), Why: why[j.fit.sourceName(f.ID)]}
 		before, had := j.planned.Schema().FindFieldByID(f.ID)
-		c.Added = j.creates || !had
+		c := PlannedColumn{Name: f.Name, Type: f.Type.String(), Added: j.creates || !had}
 		if !c.Added && !before.Type.Equals(f.Type) {
 			c.Was = before.Type.String()
+		}
+		if c.Added || c.Was != "" {
+			c.Why = why[j.fit.sourceName(f.ID)]
 		}
 		out = append(out, c)
 	}

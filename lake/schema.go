@@ -2,6 +2,7 @@ package lake
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,8 +24,9 @@ type fit struct {
 	request *arrow.Schema
 	// from holds, for each table column, its index in request, or -1.
 	from []int
-	// decided holds the columns whose types were inferred, or are widened.
-	decided []Column
+	// columns are the source's, as they were bound; decided are those of them
+	// whose types were inferred.
+	columns, decided []Column
 	// ignored names the source's columns that are not read.
 	ignored []string
 }
@@ -76,6 +78,10 @@ func fitEvolving(ctx context.Context, in Input, meta table.Metadata, unknown fun
 		f, ok := findField(sc, c.Name)
 		return !ok || canWiden(f.Type)
 	})
+	if errors.Is(err, ErrInput) {
+		// Values that no one type holds may be what the table's type reads.
+		columns, decided, err = typedColumns(ctx, in, unknown)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -141,6 +147,7 @@ func (f *fit) bind(columns []Column) error {
 		return err
 	}
 	fields := f.schema.Fields()
+	f.columns = columns
 	f.from = make([]int, len(fields))
 	source := make([]string, len(fields))
 	var request []arrow.Field
@@ -155,6 +162,9 @@ func (f *fit) bind(columns []Column) error {
 		i := slices.IndexFunc(fields, func(x iceberg.NestedField) bool { return x.ID == field.ID })
 		if f.from[i] >= 0 {
 			return fmt.Errorf("the source's columns %q and %q are both the table's %q: %w", source[i], c.Name, field.Name, ErrSchema)
+		}
+		if c.Declared && !arrow.TypeEqual(c.Type, f.arrow.Field(i).Type) {
+			return fmt.Errorf("column %q is declared as %s, and the table has it as %s: declare that, or leave the type out: %w", c.Name, typeName(c.Type), field.Type, ErrSchema)
 		}
 		f.from[i], source[i] = len(request), c.Name
 		request = append(request, arrow.Field{Name: c.Name, Type: f.arrow.Field(i).Type, Nullable: !field.Required})
@@ -224,6 +234,14 @@ func optionalFields(columns []Column) []arrow.Field {
 		fields = append(fields, arrow.Field{Name: c.Name, Type: c.Type, Nullable: true})
 	}
 	return fields
+}
+
+// typeName is a type in Iceberg's words, for errors.
+func typeName(t arrow.DataType) string {
+	if named, err := table.ArrowTypeToIceberg(t, true); err == nil {
+		return named.String()
+	}
+	return t.String()
 }
 
 func nameList(columns []Column) string {

@@ -40,7 +40,7 @@ type Input interface {
 // Origin describes a pinned input without its rows. It holds no secret: it is
 // printed, and kept in the table.
 type Origin struct {
-	// Kind is the form of the source: csv, parquet.
+	// Kind is the form of the source: csv, ndjson, parquet.
 	Kind string
 	// Path is where files were looked for, as the source was told. May be empty.
 	Path string
@@ -76,6 +76,9 @@ type Column struct {
 	// Why says, for people, what decided the type: for an inferred one a value,
 	// its file and line.
 	Why string
+	// Declared is true where the user gave Type: a table that has the column with
+	// another one is not loaded.
+	Declared bool
 	// Seen are the numbers that decided how large an inferred type must be. Nil
 	// for a type that is known otherwise: then the type itself says it.
 	Seen []Sighting

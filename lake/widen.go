@@ -38,10 +38,11 @@ func canWiden(t iceberg.Type) bool {
 	return false
 }
 
-// widen gives the table's columns the types that the source's need.
+// widen gives the table's columns the types that the source's need, and notes in
+// these what decided it.
 func (f *fit) widen(columns []Column) {
 	fields := slices.Clone(f.schema.Fields())
-	for _, c := range columns {
+	for n, c := range columns {
 		field, ok := findField(f.schema, c.Name)
 		if !ok {
 			continue
@@ -52,8 +53,8 @@ func (f *fit) widen(columns []Column) {
 		}
 		i := slices.IndexFunc(fields, func(x iceberg.NestedField) bool { return x.ID == field.ID })
 		fields[i].Type, f.evolved = wide, true
-		c.Why = why
-		f.decided = append(f.decided, c)
+		columns[n].Why = why
+		f.decided = append(f.decided, columns[n])
 	}
 	if f.evolved {
 		f.schema = iceberg.NewSchemaWithIdentifiers(f.schema.ID, f.schema.IdentifierFieldIDs, fields...)

@@ -1,6 +1,6 @@
 // Package testenv is the laboratory of calve: services to test against (a real
 // MinIO, versitygw, PostgreSQL and Iceberg REST catalog, DuckDB, PyIceberg,
-// Spark, Trino), bad wires to them, faults at every step of a load, processes
+// Spark, Trino, SeaweedFS), bad wires to them, faults at every step of a load, processes
 // that are killed, other writers of the same table, a model of what a correct
 // table holds, and the check that every test ends with. It is for tests only, of
 // calve and of programs that import calve; nothing that ships imports it.

@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-// heavy ends a test that needs Spark or Trino, also in CI, but under
+// heavy ends a test that needs Spark, Trino or SeaweedFS, also in CI, but under
 // `make test-engines`: they are a gigabyte to fetch and minutes to run.
 func heavy(tb testing.TB) {
 	tb.Helper()
 	if os.Getenv("CALVE_ENGINES") == "" {
-		tb.Skip("Spark and Trino are tested by `make test-engines`, which sets CALVE_ENGINES")
+		tb.Skip("Spark, Trino and SeaweedFS are tested by `make test-engines`, which sets CALVE_ENGINES")
 	}
 }
 

@@ -41,7 +41,7 @@ func (m misfortune) String() string {
 
 // faultEverywhere lets each effect of a load fail, hang, and lose its answer,
 // in runs that die of it and in runs that do not.
-func (s shape) faultEverywhere(t *testing.T, at *site, total *killed, dies ...bool) {
+func (s shape) faultEverywhere(t *testing.T, at *site, total *toll, dies ...bool) {
 	group := errgroup.Group{}
 	group.SetLimit(4 * runtime.GOMAXPROCS(0))
 	effects := s.effects(t, at)
@@ -56,7 +56,7 @@ func (s shape) faultEverywhere(t *testing.T, at *site, total *killed, dies ...bo
 }
 
 // faultTwice lets a load go wrong, and its re-run too, at random.
-func (s shape) faultTwice(t *testing.T, at *site, total *killed) {
+func (s shape) faultTwice(t *testing.T, at *site, total *toll) {
 	seed := *faultSeed
 	if seed == 0 {
 		seed = rand.Uint64()
@@ -120,7 +120,7 @@ func (s shape) load(ctx context.Context, tb testing.TB, at *site, name string, l
 }
 
 // suffer is one schedule: a run for each misfortune, and a plain one.
-func (s shape) suffer(t *testing.T, at *site, total *killed, misfortunes ...misfortune) {
+func (s shape) suffer(t *testing.T, at *site, total *toll, misfortunes ...misfortune) {
 	name := s.tableName()
 	s.prepare(t, at, name)
 	for _, m := range misfortunes {

@@ -111,7 +111,7 @@ func (s shape) job(tb testing.TB, at *site, name string) *job {
 func TestKillEverywhere(t *testing.T) {
 	t.Parallel()
 	Calve(t)
-	total := &killed{}
+	total := &toll{}
 	t.Cleanup(func() { t.Log(total) })
 	onEachSite(t, func(t *testing.T, s *site) {
 		for _, shape := range shapes() {
@@ -135,15 +135,15 @@ func TestKillEverywhere(t *testing.T) {
 	})
 }
 
-// killed counts what became of the schedules.
-type killed struct{ kills, faults, landed, lost, doubled, gone, orphans, manual atomic.Int64 }
+// toll counts what became of the schedules.
+type toll struct{ kills, faults, landed, lost, doubled, gone, orphans, manual atomic.Int64 }
 
-func (k *killed) String() string {
+func (k *toll) String() string {
 	return fmt.Sprintf("%d schedules of a killed process and a re-run, %d of them killed after they had landed, and %d schedules of faults within the process: %d rows lost, %d doubled, %d live files deleted, %d manual steps; %d orphans, all named by calve",
 		k.kills.Load(), k.landed.Load(), k.faults.Load(), k.lost.Load(), k.doubled.Load(), k.gone.Load(), k.manual.Load(), k.orphans.Load())
 }
 
-func (s shape) killEverywhere(t *testing.T, at *site, total *killed) {
+func (s shape) killEverywhere(t *testing.T, at *site, total *toll) {
 	name := strings.ReplaceAll(s.name, " ", "_")
 	clean := s.job(t, at, name+"_clean")
 	g := NewGate(t)
@@ -169,10 +169,9 @@ func (s shape) killEverywhere(t *testing.T, at *site, total *killed) {
 	_ = group.Wait()
 }
 
-// kill is one schedule.
-func (s shape) kill(t *testing.T, j *job, n int, when string, total *killed) {
-	g := NewGate(t)
-	defer g.Close()
+// killed runs a process that is killed before its request n, after it, or told:
+// once it has begun to print.
+func killed(g *Gate, n int, when string, start func(*Gate) *Process) Ended {
 	strike := func(at string) func(Request) bool {
 		return func(r Request) bool {
 			if r.N != n || at != when {
@@ -183,12 +182,19 @@ func (s shape) kill(t *testing.T, j *job, n int, when string, total *killed) {
 		}
 	}
 	g.Before, g.After = strike("before"), strike("after")
-	p := j.start(g)
+	p := start(g)
 	if when == "told" {
 		<-p.Told()
 		p.Kill()
 	}
-	end := p.Wait()
+	return p.Wait()
+}
+
+// kill is one schedule.
+func (s shape) kill(t *testing.T, j *job, n int, when string, total *toll) {
+	g := NewGate(t)
+	defer g.Close()
+	end := killed(g, n, when, j.start)
 	if end.Code == 0 && when != "told" {
 		t.Logf("%s: no request %d this time", j.table, n)
 		return
@@ -229,10 +235,14 @@ func (s shape) head(j *job) (*table.Snapshot, error) {
 	return t.CurrentSnapshot(), nil
 }
 
+func (s shape) compare(t *testing.T, at *site, id table.Identifier, total *toll) bool {
+	return at.compare(t, id, s.want(t), total)
+}
+
 // compare counts the rows that a table has too many or too few of.
-func (s shape) compare(t *testing.T, at *site, id table.Identifier, total *killed) bool {
+func (s *site) compare(t *testing.T, id table.Identifier, want []string, total *toll) bool {
 	ctx := context.WithoutCancel(t.Context())
-	tbl, err := at.LoadTable(ctx, id)
+	tbl, err := s.LoadTable(ctx, id)
 	if err != nil {
 		t.Errorf("%s: %v", id, err)
 		return false
@@ -247,7 +257,6 @@ func (s shape) compare(t *testing.T, at *site, id table.Identifier, total *kille
 		t.Errorf("read %s: %v", id, err)
 		return false
 	}
-	want := s.want(t)
 	if slices.Equal(got, want) {
 		return whole
 	}
@@ -282,7 +291,7 @@ func list(requests []Request) string {
 
 // nothingIsGone looks for every object that any snapshot of any table names,
 // and for what every other object is: an orphan must be named by calve.
-func (s *site) nothingIsGone(t *testing.T, total *killed) {
+func (s *site) nothingIsGone(t *testing.T, total *toll) {
 	there := s.objects(t)
 	named := map[string]bool{}
 	for _, id := range s.tables {

@@ -21,39 +21,41 @@ func TestEightWindows(t *testing.T) {
 	for _, first := range []string{"a table", "no table"} {
 		t.Run(first, func(t *testing.T) {
 			t.Parallel()
-			onEachSite(t, func(t *testing.T, s *site) {
-				m := &Model{}
-				Check(t, s, s.Ident("windows"), m.Strings)
-				old := NewEvent(100, "2026-05-20T00:00:00Z", "eu", 0)
-				made := 0
-				if first == "a table" {
-					s.replace(t, "windows", "2026-05-20", old)
-					m.Append(old)
-					made++
-				}
-				const processes = 8
-				barrier := newBarrier(processes)
-				ends := together(processes, func(i int) Ended {
-					day := fmt.Sprintf("2026-05-%02d", i+1)
-					e := NewEvent(int64(i), day+"T10:00:00Z", "eu", int64(i))
-					m.Append(e)
-					defer barrier.end()
-					g := NewGate(t)
-					g.Before = once(putsManifest, barrier.wait)
-					j := s.newJob(t, "windows", day, csvLines(e)...)
-
-					return j.start(g).Wait()
-				})
-				for i, end := range ends {
-					if end.Code != 0 {
-						t.Errorf("process %d: %s", i, end)
-					}
-				}
-				if n := len(Load(t, s, s.Ident("windows")).Metadata().Snapshots()); n != processes+made {
-					t.Errorf("%d snapshots, want %d", n, processes+made)
-				}
-			})
+			onEachSite(t, func(t *testing.T, s *site) { eightWindows(t, s, first == "a table") })
 		})
+	}
+}
+
+func eightWindows(t *testing.T, s *site, exists bool) {
+	m := &Model{}
+	Check(t, s, s.Ident("windows"), m.Strings)
+	old := NewEvent(100, "2026-05-20T00:00:00Z", "eu", 0)
+	made := 0
+	if exists {
+		s.replace(t, "windows", "2026-05-20", old)
+		m.Append(old)
+		made++
+	}
+	const processes = 8
+	barrier := newBarrier(processes)
+	ends := together(processes, func(i int) Ended {
+		day := fmt.Sprintf("2026-05-%02d", i+1)
+		e := NewEvent(int64(i), day+"T10:00:00Z", "eu", int64(i))
+		m.Append(e)
+		defer barrier.end()
+		g := NewGate(t)
+		g.Before = once(putsManifest, barrier.wait)
+		j := s.newJob(t, "windows", day, csvLines(e)...)
+
+		return j.start(g).Wait()
+	})
+	for i, end := range ends {
+		if end.Code != 0 {
+			t.Errorf("process %d: %s", i, end)
+		}
+	}
+	if n := len(Load(t, s, s.Ident("windows")).Metadata().Snapshots()); n != processes+made {
+		t.Errorf("%d snapshots, want %d", n, processes+made)
 	}
 }
 
@@ -68,45 +70,49 @@ func TestOneWindowTwice(t *testing.T) {
 			t.Run(meet+", "+first, func(t *testing.T) {
 				t.Parallel()
 				onEachSite(t, func(t *testing.T, s *site) {
-					Check(t, s, s.Ident("twice"), nil)
-					if first == "a table" {
-						s.replace(t, "twice", "2026-05-04", NewEvent(1, "2026-05-04T01:00:00Z", "eu", 1))
-					}
-					barrier := newBarrier(2)
-					runs := []Event{NewEvent(10, "2026-05-04T10:00:00Z", "eu", 10), NewEvent(11, "2026-05-04T11:00:00Z", "us", 11)}
-					ends := together(2, func(i int) Ended {
-						defer barrier.end()
-						g := NewGate(t)
-						if meet == "before they commit" {
-							g.Before = once(putsManifest, barrier.wait)
-						}
-						j := s.newJob(t, "twice", "2026-05-04", csvLines(runs[i])...)
-						j.flags = []string{"--run", fmt.Sprint(i)}
-
-						return j.start(g).Wait()
-					})
-					codes := []int{ends[0].Code, ends[1].Code}
-					slices.Sort(codes)
-					if meet == "before they commit" && codes[1] != 11 || codes[0] != 0 || codes[1] != 0 && codes[1] != 11 {
-						t.Fatalf("exit codes %v:\n%s\n%s", codes, ends[0], ends[1])
-					}
-					tbl := Load(t, s, s.Ident("twice"))
-					winner := tbl.CurrentSnapshot().Summary.Properties["calve.run"]
-					for i, end := range ends {
-						if won := fmt.Sprint(i) == winner; won && end.Code != 0 {
-							t.Errorf("run %d is in the table and said %s", i, end)
-						}
-					}
-					want := []string{runs[0].String()}
-					if winner == "1" {
-						want = []string{runs[1].String()}
-					}
-					if got := ReadAll(t, tbl); !slices.Equal(got, want) {
-						t.Errorf("the table holds %q, want %q alone", got, want)
-					}
+					oneWindowTwice(t, s, first == "a table", meet == "before they commit")
 				})
 			})
 		}
+	}
+}
+
+func oneWindowTwice(t *testing.T, s *site, exists, meet bool) {
+	Check(t, s, s.Ident("twice"), nil)
+	if exists {
+		s.replace(t, "twice", "2026-05-04", NewEvent(1, "2026-05-04T01:00:00Z", "eu", 1))
+	}
+	barrier := newBarrier(2)
+	runs := []Event{NewEvent(10, "2026-05-04T10:00:00Z", "eu", 10), NewEvent(11, "2026-05-04T11:00:00Z", "us", 11)}
+	ends := together(2, func(i int) Ended {
+		defer barrier.end()
+		g := NewGate(t)
+		if meet {
+			g.Before = once(putsManifest, barrier.wait)
+		}
+		j := s.newJob(t, "twice", "2026-05-04", csvLines(runs[i])...)
+		j.flags = []string{"--run", fmt.Sprint(i)}
+
+		return j.start(g).Wait()
+	})
+	codes := []int{ends[0].Code, ends[1].Code}
+	slices.Sort(codes)
+	if meet && codes[1] != 11 || codes[0] != 0 || codes[1] != 0 && codes[1] != 11 {
+		t.Fatalf("exit codes %v:\n%s\n%s", codes, ends[0], ends[1])
+	}
+	tbl := Load(t, s, s.Ident("twice"))
+	winner := tbl.CurrentSnapshot().Summary.Properties["calve.run"]
+	for i, end := range ends {
+		if won := fmt.Sprint(i) == winner; won && end.Code != 0 {
+			t.Errorf("run %d is in the table and said %s", i, end)
+		}
+	}
+	want := []string{runs[0].String()}
+	if winner == "1" {
+		want = []string{runs[1].String()}
+	}
+	if got := ReadAll(t, tbl); !slices.Equal(got, want) {
+		t.Errorf("the table holds %q, want %q alone", got, want)
 	}
 }
 

@@ -1,12 +1,9 @@
 package testenv
 
 import (
-	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 )
@@ -43,56 +40,22 @@ func REST(tb testing.TB, s3 *S3) *RESTServer {
 	}
 	programs := filepath.Join(cacheDir(), "lib", restVersion)
 	need(tb, "Iceberg's REST server", programs)
-	server, err := theREST.start(java, programs, s3)
+	server, err := theREST.start(starting{
+		name: "rest", scheme: "http", ready: "/", patience: time.Minute,
+		command: func(dir, address string) []string {
+			return []string{
+				java, "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+				"-cp", filepath.Join(programs, "*"), "org.apache.iceberg.rest.TestServer", portOf(address), dir,
+				"s3.endpoint=" + s3.Endpoint, "s3.path-style-access=true", "client.region=" + s3.Region,
+				"s3.access-key-id=" + s3.AccessKey, "s3.secret-access-key=" + s3.SecretKey,
+			}
+		},
+	})
 	if err != nil {
 		tb.Fatalf("start Iceberg's REST server: %v", err)
 	}
-	return &RESTServer{URI: server + "/" + s3.Bucket, S3: s3}
-}
-
-// restServer is a Java process that ends with the test binary.
-type restServer struct {
-	once    sync.Once
-	err     error
-	uri     string
-	process *process
+	return &RESTServer{URI: server.endpoint + "/" + s3.Bucket, S3: s3}
 }
 
 //nolint:gochecknoglobals // one process for all tests of a binary: starting one for each would cost seconds a test
-var theREST restServer
-
-func (r *restServer) start(java, programs string, s3 *S3) (string, error) {
-	r.once.Do(func() {
-		for range 3 { // the free port may be taken between asking and starting
-			if r.err = r.try(java, programs, s3); r.err == nil {
-				return
-			}
-		}
-	})
-	return r.uri, r.err
-}
-
-func (r *restServer) try(java, programs string, s3 *S3) error {
-	dir, err := os.MkdirTemp("", "calve-rest-")
-	if err != nil {
-		return err
-	}
-	address, err := freeAddress()
-	if err != nil {
-		return err
-	}
-	_, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return err
-	}
-	r.process, err = startProcess("KILL", dir, nil, java,
-		"-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
-		"-cp", filepath.Join(programs, "*"), "org.apache.iceberg.rest.TestServer", port, dir,
-		"s3.endpoint="+s3.Endpoint, "s3.path-style-access=true", "client.region="+s3.Region,
-		"s3.access-key-id="+s3.AccessKey, "s3.secret-access-key="+s3.SecretKey)
-	if err != nil {
-		return err
-	}
-	r.uri = fmt.Sprintf("http://%s", address)
-	return r.process.await(60*time.Second, func() error { return answers(r.uri + "/") })
-}
+var theREST server

@@ -43,7 +43,18 @@ func NewS3(tb testing.TB, endpoint, key, secret, region string) *S3 {
 // openS3 makes the bucket.
 func openS3(tb testing.TB, s *S3, bucket string) *S3 {
 	tb.Helper()
-	s.tb, s.Bucket = tb, bucket
+	s.Bucket = bucket
+	witness(tb, s)
+	if err := s.client.MakeBucket(tb.Context(), s.Bucket, minio.MakeBucketOptions{Region: s.Region}); err != nil {
+		tb.Fatalf("make bucket %s at %s: %v", s.Bucket, s.Endpoint, err)
+	}
+	return s
+}
+
+// witness reaches a bucket that is there.
+func witness(tb testing.TB, s *S3) *S3 {
+	tb.Helper()
+	s.tb = tb
 	host, secure := strings.CutPrefix(s.Endpoint, "https://")
 	host = strings.TrimPrefix(host, "http://")
 	transport, err := minio.DefaultTransport(secure)
@@ -62,9 +73,6 @@ func openS3(tb testing.TB, s *S3, bucket string) *S3 {
 		tb.Fatalf("S3 client for %s: %v", s.Endpoint, err)
 	}
 	s.client = client
-	if err := client.MakeBucket(tb.Context(), s.Bucket, minio.MakeBucketOptions{Region: s.Region}); err != nil {
-		tb.Fatalf("make bucket %s at %s: %v", s.Bucket, s.Endpoint, err)
-	}
 	return s
 }
 

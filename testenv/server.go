@@ -1,6 +1,7 @@
 package testenv
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -10,7 +11,7 @@ import (
 	"time"
 )
 
-// server is a store that ends with the test binary.
+// server is a server that ends with the test binary.
 type server struct {
 	once                  sync.Once
 	err                   error
@@ -18,19 +19,23 @@ type server struct {
 	process               *process
 }
 
-// starting says how a store is started, in a folder of its own, at an address.
+// starting says how a server is started, in a folder of its own, at an address.
 type starting struct {
 	name    string
 	command func(dir, address string) []string
-	env     func(s *server) []string
+	// env is what it has besides the environment of the tests. Optional.
+	env func(s *server) []string
 	// scheme is that of its endpoint; ready is the path that answers 200 once it
-	// can serve.
+	// can serve, or serves asks it in another way.
 	scheme, ready string
+	serves        func(s *server) error
+	// patience is how long it may take to begin. Default: half a minute.
+	patience time.Duration
 	// prepare fills the folder. Optional.
-	prepare func(dir string) error
+	prepare func(dir, address string) error
 }
 
-// start starts the store once for all who ask.
+// start starts the server once for all who ask.
 func (s *server) start(how starting) (*server, error) {
 	s.once.Do(func() {
 		s.key, s.secret = "calve", fmt.Sprintf("%016x", rand.Uint64())
@@ -48,20 +53,35 @@ func (s *server) try(how starting) error {
 	if err != nil {
 		return err
 	}
-	if how.prepare != nil {
-		if err := how.prepare(dir); err != nil {
-			return err
-		}
-	}
 	address, err := freeAddress()
 	if err != nil {
 		return err
 	}
-	if s.process, err = startProcess("KILL", dir, how.env(s), how.command(dir, address)...); err != nil {
+	if how.prepare != nil {
+		if err := how.prepare(dir, address); err != nil {
+			return err
+		}
+	}
+	var env []string
+	if how.env != nil {
+		env = how.env(s)
+	}
+	if s.process, err = startProcess("KILL", dir, env, how.command(dir, address)...); err != nil {
 		return err
 	}
 	s.endpoint = how.scheme + "://" + address
-	return s.process.await(30*time.Second, func() error { return answers("http://" + address + how.ready) })
+	return s.process.await(cmp.Or(how.patience, 30*time.Second), func() error {
+		if how.serves != nil {
+			return how.serves(s)
+		}
+		return answers("http://" + address + how.ready)
+	})
+}
+
+// portOf is the port of an address.
+func portOf(address string) string {
+	_, port, _ := net.SplitHostPort(address)
+	return port
 }
 
 func freeAddress() (string, error) {

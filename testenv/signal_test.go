@@ -49,7 +49,7 @@ func once(match func(Request) bool, do func() bool) func(Request) bool {
 	}
 }
 
-// TestSignals: SIGTERM and SIGINT let the load stop reading, abort its uploads
+// TestSignals: SIGTERM, SIGINT and SIGHUP let the load stop reading, abort its uploads
 // and remove what it staged; past the commit call it finishes and reports.
 func TestSignals(t *testing.T) {
 	t.Parallel()
@@ -78,6 +78,7 @@ func TestSignals(t *testing.T) {
 			return strings.HasPrefix(r.What, "POST ") && strings.Contains(r.What, "uploadId=")
 		}, after: true, large: true, signal: syscall.SIGTERM, code: 143},
 		{name: "writing a data file", at: func(r Request) bool { return puts(r, ".parquet") }, signal: syscall.SIGTERM, code: 143},
+		{name: "writing a data file, its terminal closed", at: func(r Request) bool { return puts(r, ".parquet") }, signal: syscall.SIGHUP, code: 129},
 		{name: "before the commit", at: putsManifest, signal: syscall.SIGINT, code: 130},
 		{name: "before the commit, the manifest written", at: putsManifest, after: true, signal: syscall.SIGTERM, code: 143},
 		{name: "during the commit", at: commits, signal: syscall.SIGTERM, code: 0},

@@ -101,6 +101,9 @@ func (s *site) yaml(tb testing.TB, g *Gate) string {
 	if s.Config.Warehouse != "" {
 		text += fmt.Sprintf("  warehouse: %q\n", s.Config.Warehouse)
 	}
+	if s.Config.Access.Credential != "" {
+		text += fmt.Sprintf("  credential: %q\n", s.Config.Access.Credential)
+	}
 	return text + fmt.Sprintf("  s3:\n    endpoint: %s\n    region: %s\n    access_key_id: %q\n    secret_access_key: %q\n",
 		g.HTTP(tb, "s3", s.S3.Endpoint), s.S3.Region, s.S3.AccessKey, s.S3.SecretKey)
 }
@@ -173,12 +176,21 @@ func (j *job) start(g *Gate) *Process {
 // startInto is start with stdout and stderr going to a file, where there is one.
 func (j *job) startInto(g *Gate, out *os.File) *Process {
 	j.tb.Helper()
-	j.write("calve.yaml", j.yaml(j.tb, g))
-	return g.start(j.tb, j.dir, out, append([]string{
-		"load", "--table", strings.Join(j.table, "."), "--time-column", "event_time", "--source", j.source, "--window", j.window,
+	return j.command(g, out, append([]string{
+		"load", "--table", j.name(), "--time-column", "event_time", "--source", j.source, "--window", j.window,
 		"--json", "--result-file", j.result(),
 	}, j.flags...)...)
 }
+
+// command starts any command behind a gate, in the job's folder.
+func (j *job) command(g *Gate, out *os.File, args ...string) *Process {
+	j.tb.Helper()
+	j.write("calve.yaml", j.yaml(j.tb, g))
+	return g.start(j.tb, j.dir, out, args...)
+}
+
+// name is the table's, as a command takes it.
+func (j *job) name() string { return strings.Join(j.table, ".") }
 
 // run runs the load with nothing in its way.
 func (j *job) run() Ended {

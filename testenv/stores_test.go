@@ -33,7 +33,7 @@ func farMinIO(t *testing.T) *S3 {
 	ca := filepath.Join(t.TempDir(), "ca.pem")
 	how := startMinIO(t, "MINIO_SITE_REGION="+region)
 	how.scheme = "https"
-	how.prepare = func(dir string) error { return certify(ca, filepath.Join(dir, "certs")) }
+	how.prepare = func(dir, _ string) error { return certify(ca, filepath.Join(dir, "certs")) }
 	server := &server{}
 	if _, err := server.start(how); err != nil {
 		t.Fatalf("start MinIO with TLS: %v", err)

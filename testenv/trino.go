@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -21,12 +20,9 @@ const trinoVersion = "trino-476"
 // TrinoServer is a Trino. All tests of the binary share one process, which ends
 // with it.
 type TrinoServer struct {
-	once     sync.Once
-	err      error
-	uri      string
-	process  *process
+	server
 	mu       sync.Mutex
-	catalogs map[string]bool
+	catalogs map[string]bool // by name, that were added
 }
 
 //nolint:gochecknoglobals // one process for all tests of a binary: starting one takes half a minute
@@ -40,48 +36,37 @@ func Trino(tb testing.TB, s3 *S3) *TrinoServer {
 	home := filepath.Join(cacheDir(), trinoVersion)
 	need(tb, "Trino", home)
 	jdk := java(tb, 24, 99)
-	theTrino.once.Do(func() {
-		theTrino.err = theTrino.try(home, jdk, s3)
+	_, err := theTrino.start(starting{
+		name: "trino", scheme: "http", patience: 10 * time.Minute,
+		serves: func(*server) error {
+			_, err := theTrino.ask("SELECT count(*) FROM system.runtime.nodes")
+			return err
+		},
+		prepare: func(dir, address string) error { return writeTrinoConfig(dir, home, address) },
+		env: func(*server) []string {
+			return []string{"LAKE_KEY=" + s3.AccessKey, "LAKE_SECRET=" + s3.SecretKey}
+		},
+		command: func(dir, _ string) []string {
+			return []string{
+				filepath.Join(jdk, "bin", "java"), "-Xmx1500M", "-XX:+UseSerialGC", "-Djdk.attach.allowAttachSelf=true",
+				"--add-modules=jdk.incubator.vector", "--sun-misc-unsafe-memory-access=allow", "-Duser.timezone=UTC",
+				"-Dconfig=" + filepath.Join(dir, "config.properties"), "-cp", filepath.Join(home, "lib", "*"), "io.trino.server.TrinoServer",
+			}
+		},
 	})
-	if theTrino.err != nil {
-		tb.Fatalf("start Trino: %v", theTrino.err)
+	if err != nil {
+		tb.Fatalf("start Trino: %v", err)
 	}
 	return &theTrino
 }
 
-func (t *TrinoServer) try(home, jdk string, s3 *S3) error {
-	dir, err := os.MkdirTemp("", "calve-trino-")
-	if err != nil {
-		return err
-	}
-	address, err := freeAddress()
-	if err != nil {
-		return err
-	}
-	_, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return err
-	}
+func writeTrinoConfig(dir, home, address string) error {
 	config := "coordinator=true\nnode-scheduler.include-coordinator=true\n" +
-		"http-server.log.enabled=false\nhttp-server.http.port=" + port + "\ndiscovery.uri=http://" + address + "\n" +
+		"http-server.log.enabled=false\nhttp-server.http.port=" + portOf(address) + "\ndiscovery.uri=http://" + address + "\n" +
 		"query.max-memory=300MB\nquery.max-memory-per-node=300MB\nmemory.heap-headroom-per-node=300MB\n" +
 		"plugin.dir=" + filepath.Join(home, "plugin") + "\ncatalog.management=dynamic\ncatalog.store=memory\n" +
 		"node.environment=test\nnode.id=calve\nnode.internal-address=127.0.0.1\nnode.bind-ip=127.0.0.1\n"
-	if err := os.WriteFile(filepath.Join(dir, "config.properties"), []byte(config), 0o600); err != nil {
-		return err
-	}
-	t.process, err = startProcess("KILL", dir, []string{"LAKE_KEY=" + s3.AccessKey, "LAKE_SECRET=" + s3.SecretKey},
-		filepath.Join(jdk, "bin", "java"), "-Xmx1500M", "-XX:+UseSerialGC", "-Djdk.attach.allowAttachSelf=true",
-		"--add-modules=jdk.incubator.vector", "--sun-misc-unsafe-memory-access=allow", "-Duser.timezone=UTC",
-		"-Dconfig="+filepath.Join(dir, "config.properties"), "-cp", filepath.Join(home, "lib", "*"), "io.trino.server.TrinoServer")
-	if err != nil {
-		return err
-	}
-	t.uri, t.catalogs = "http://"+address, map[string]bool{}
-	return t.process.await(10*time.Minute, func() error {
-		_, err := t.ask("SELECT count(*) FROM system.runtime.nodes")
-		return err
-	})
+	return os.WriteFile(filepath.Join(dir, "config.properties"), []byte(config), 0o600)
 }
 
 // Query answers a statement. Cells are in the text form of the package.
@@ -136,6 +121,9 @@ func (t *TrinoServer) Catalog(tb testing.TB, name, properties string) {
 	if _, err := t.ask(fmt.Sprintf("CREATE CATALOG %s USING %s WITH (%s)", name, connector, strings.Join(with, ", "))); err != nil {
 		tb.Fatalf("Trino: catalog %s: %v", name, err)
 	}
+	if t.catalogs == nil {
+		t.catalogs = map[string]bool{}
+	}
 	t.catalogs[name] = true
 }
 
@@ -149,7 +137,7 @@ type trinoPage struct {
 
 // ask sends a statement and follows its pages to the end.
 func (t *TrinoServer) ask(statement string) (rows [][]string, err error) {
-	page, err := t.page(http.MethodPost, t.uri+"/v1/statement", statement)
+	page, err := t.page(http.MethodPost, t.endpoint+"/v1/statement", statement)
 	for ; err == nil; page, err = t.page(http.MethodGet, page.NextURI, "") {
 		if page.Error != nil {
 			return nil, errors.New(page.Error.Message)

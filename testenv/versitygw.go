@@ -36,7 +36,7 @@ func startVersityGW(tb testing.TB) starting {
 		env: func(s *server) []string {
 			return []string{"ROOT_ACCESS_KEY_ID=" + s.key, "ROOT_SECRET_ACCESS_KEY=" + s.secret, "VGW_REGION=us-east-1"}
 		},
-		prepare: func(dir string) error {
+		prepare: func(dir, _ string) error {
 			if err := os.Mkdir(filepath.Join(dir, "data"), 0o755); err != nil {
 				return err
 			}

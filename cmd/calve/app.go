@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,7 +22,10 @@ type commands struct {
 	Connect  connectCommand  `cmd:"" help:"Print how another engine reads a table."`
 	Maintain maintainCommand `cmd:"" help:"Expire snapshots, delete orphans and old metadata files."`
 	Init     initCommand     `cmd:"" help:"Write a commented calve.yaml to start from."`
+	Schema   schemaCommand   `cmd:"" help:"Print the JSON schema of calve.yaml, for editors."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`
+
+	ShowVersion versionFlag `name:"version" help:"Print the version."`
 }
 
 const about = `calve loads a window of source data into an Apache Iceberg table, safely and
@@ -92,6 +96,9 @@ func (a *app) dispatch(ctx context.Context, args []string) (err error) {
 			err = a.bug(p)
 		}
 	}()
+	if len(args) > 0 && args[0] == "help" { // calve help load
+		args = append(slices.Clone(args[1:]), "--help")
+	}
 	var cmds commands
 	parser, err := kong.New(&cmds,
 		kong.Name("calve"), kong.Description(about),

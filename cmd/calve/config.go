@@ -58,11 +58,13 @@ type loadConfig struct {
 	TimeColumn  string                  `yaml:"time_column"`
 	Source      sourceConfig            `yaml:"source"`
 	Columns     map[string]columnConfig `yaml:"columns"`
-	Scope       map[string]string       `yaml:"scope"`
-	Schema      string                  `yaml:"schema"`
-	OnEmpty     string                  `yaml:"on_empty"`
-	Outside     string                  `yaml:"outside"`
-	Branch      string                  `yaml:"branch"`
+	// OnlyListed leaves out what Columns does not name.
+	OnlyListed bool              `yaml:"only_listed"`
+	Scope      map[string]string `yaml:"scope"`
+	Schema     string            `yaml:"schema"`
+	OnEmpty    string            `yaml:"on_empty"`
+	Outside    string            `yaml:"outside"`
+	Branch     string            `yaml:"branch"`
 }
 
 type sourceConfig struct {
@@ -70,6 +72,13 @@ type sourceConfig struct {
 	Path      string   `yaml:"path"`
 	Null      []string `yaml:"null"`
 	Delimiter string   `yaml:"delimiter"`
+	// Header is true, false (columns c1, c2 and so on), or the columns of files
+	// without a header line.
+	Header []string `yaml:"header"`
+	// Numbers is how 1234.56 is written.
+	Numbers string `yaml:"numbers"`
+	// MaxLine is the size of the longest record.
+	MaxLine string `yaml:"max_line"`
 	// PathTimezone is the zone of the days and hours of a template in Path.
 	PathTimezone string        `yaml:"path_timezone"`
 	Arrival      arrivalConfig `yaml:"arrival"`
@@ -79,14 +88,6 @@ type sourceConfig struct {
 type arrivalConfig struct {
 	Before string `yaml:"before"`
 	After  string `yaml:"after"`
-}
-
-type columnConfig struct {
-	Type string `yaml:"type"`
-	// Timezone is the zone of the column's times that carry no offset.
-	Timezone string `yaml:"timezone"`
-	// Derive fills a column that no file has: window_start, source_file or run.
-	Derive string `yaml:"derive"`
 }
 
 // configName is the file that is read where --config names none.

@@ -173,7 +173,7 @@ func TestInitWritesAFileThatIsRead(t *testing.T) {
 	for _, line := range strings.Split(exampleConfig, "\n") {
 		bare := strings.TrimPrefix(strings.TrimPrefix(line, "# "), "    # ")
 		key, _, found := strings.Cut(strings.TrimSpace(bare), ":")
-		if bare != line && found && !strings.Contains(key, " ") && key != "calve.yaml" {
+		if bare != line && found && !strings.Contains(key, " ") && key != "calve.yaml" && key != "yaml-language-server" {
 			line = strings.Replace(line, "# ", "", 1)
 		}
 		all = append(all, line)
@@ -184,6 +184,18 @@ func TestInitWritesAFileThatIsRead(t *testing.T) {
 	}
 	if c.Catalog == nil || c.Catalog.S3.SecretAccessKey != "s" || c.Loads["payments"].Columns["event_time"].Timezone == "" {
 		t.Errorf("not everything was uncommented: %+v in\n%s", c, strings.Join(all, "\n"))
+	}
+	if err := validate(t, compiledSchema(t), strings.Join(all, "\n")); err != nil {
+		t.Error(err)
+	}
+	l := c.Loads["payments"]
+	l.Scope = nil // its column is not among those that are listed
+	source, err := l.arrowio()
+	if err == nil {
+		err = source.Validate()
+	}
+	if err != nil {
+		t.Errorf("columns: %v", err)
 	}
 }
 

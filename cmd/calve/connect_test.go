@@ -39,9 +39,19 @@ func places(t *testing.T) []place {
 	chain := fmt.Sprintf("catalog:\n  type: sql\n  uri: file:%s\n  warehouse: %s\n  s3: {endpoint: %q}\n", filepath.Join(t.TempDir(), "catalog.db"), s3.URL("chain"), s3.Endpoint)
 	aws := []string{"AWS_ACCESS_KEY_ID=" + s3.AccessKey, "AWS_SECRET_ACCESS_KEY=" + s3.SecretKey}
 	// The server asks who is there and lends the keys of the store.
-	guard := testenv.REST(t, s3).Guard(t, testenv.Guard{Credential: "client:s3cret-word", Vend: "config"})
-	lent := fmt.Sprintf("catalog:\n  type: rest\n  uri: %s\n  credential: ${LAKE_CREDENTIAL}\n  scope: PRINCIPAL\n  s3: {endpoint: %q, region: us-east-1}\n", guard.URI, s3.Endpoint)
-	places := []place{{name: "files"}, {"sqlite", sqlite, keys, s3}, {"rest", rest, keys, s3}, {"chain", chain, aws, s3}, {"lent", lent, []string{"LAKE_CREDENTIAL=client:s3cret-word"}, s3}}
+	lends := func(credential string) string {
+		guard := testenv.REST(t, s3).Guard(t, testenv.Guard{Credential: credential, Vend: "config"})
+		return fmt.Sprintf("catalog:\n  type: rest\n  uri: %s\n  credential: ${LAKE_CREDENTIAL}\n  scope: PRINCIPAL\n  s3: {endpoint: %q, region: us-east-1}\n", guard.URI, s3.Endpoint)
+	}
+	places := []place{
+		{name: "files"},
+		{"sqlite", sqlite, keys, s3},
+		{"rest", rest, keys, s3},
+		{"chain", chain, aws, s3},
+		{"lent", lends("client:s3cret-word"), []string{"LAKE_CREDENTIAL=client:s3cret-word"}, s3},
+		// A secret alone is no mistake: then the client has no name.
+		{"secret alone", lends(":s3cret-alone"), []string{"LAKE_CREDENTIAL=s3cret-alone"}, s3},
+	}
 
 	database, err := url.Parse(testenv.Postgres(t).URI)
 	if err != nil {

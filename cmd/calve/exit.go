@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/calve-data/calve/arrowio"
 	"github.com/calve-data/calve/lake"
 )
 
@@ -108,10 +109,15 @@ func (a *app) explain(ctx context.Context, err error) failure {
 		if name == "" {
 			name = "TABLE"
 		}
+		hint := strings.ReplaceAll(e.hint, "TABLE", name)
+		var missing *arrowio.NoColumnError
+		if errors.As(err, &missing) {
+			hint = meantColumn(missing)
+		}
 		return failure{e.code, e.outcome, lake.ReceiptError{
 			Code: e.code, Kind: e.kind,
 			Message: a.hide(err.Error()),
-			Hint:    strings.ReplaceAll(e.hint, "TABLE", name),
+			Hint:    hint,
 		}}
 	}
 	return failure{}
@@ -155,5 +161,5 @@ var codeLines = map[int]string{ //nolint:gochecknoglobals // a table that nobody
 	14:  "    14        refused by a guard; the table is as it was\n",
 	75:  "    75        temporary: store or catalog not reachable; run again\n",
 	99:  "    99        skipped, only where on_empty: skip asks for it\n",
-	130: "    130, 143  interrupted: old or new, never half; run again\n",
+	130: "    130, 143  interrupted (129: the terminal closed): old or new, never half; run again\n",
 }

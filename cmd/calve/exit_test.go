@@ -71,6 +71,7 @@ func TestExitCodesOfSignals(t *testing.T) {
 		{syscall.SIGTERM, interrupted{syscall.SIGTERM}, 143},
 		{syscall.SIGTERM, lake.ErrTemporary, 143},
 		{syscall.SIGTERM, lake.ErrUnknown, 143},
+		{syscall.SIGHUP, context.Canceled, 129},
 		{syscall.SIGINT, lake.ErrSuperseded, 11}, // a definite answer stands
 		{syscall.SIGINT, lake.ErrRefused, 14},
 		{syscall.SIGINT, nil, 0}, // it landed before the signal was heard
@@ -81,7 +82,7 @@ func TestExitCodesOfSignals(t *testing.T) {
 		if f.code != tc.code || tc.code > 128 && f.outcome != lake.Interrupted {
 			t.Errorf("explain(%v) after %v = %d %q, want %d", tc.err, tc.signal, f.code, f.outcome, tc.code)
 		}
-		if tc.code > 128 && strings.Count(f.Message, "interrupted by "+map[syscall.Signal]string{syscall.SIGINT: "SIGINT", syscall.SIGTERM: "SIGTERM"}[tc.signal]) != 1 {
+		if tc.code > 128 && strings.Count(f.Message, "interrupted by "+map[syscall.Signal]string{syscall.SIGHUP: "SIGHUP", syscall.SIGINT: "SIGINT", syscall.SIGTERM: "SIGTERM"}[tc.signal]) != 1 {
 			t.Errorf("explain(%v) after %v says %q", tc.err, tc.signal, f.Message)
 		}
 	}

@@ -47,18 +47,25 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 type interrupted struct{ signal syscall.Signal }
 
 func (i interrupted) Error() string {
-	if i.signal == syscall.SIGINT {
+	switch i.signal {
+	case syscall.SIGHUP:
+		return "interrupted by SIGHUP"
+	case syscall.SIGINT:
 		return "interrupted by SIGINT"
 	}
 	return "interrupted by SIGTERM"
 }
 
-// withSignals ends the context at the first SIGINT or SIGTERM, with the signal
-// as its cause, and calls heard; at a second one it calls again.
+// withSignals ends the context at the first SIGINT, SIGTERM or SIGHUP, with the
+// signal as its cause, and calls heard; at a second one it calls again. Under
+// nohup a SIGHUP stays unheard.
 func withSignals(parent context.Context, heard, again func(interrupted)) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	over := make(chan struct{})
 	go func() {
 		for _, call := range []func(interrupted){

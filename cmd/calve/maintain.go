@@ -175,9 +175,13 @@ type maintenancePlanAnswer struct{ plan *lake.MaintenancePlan }
 
 func (m maintenancePlanAnswer) ended(f failure) any {
 	if f.code != 0 {
-		return noAnswer{}.ended(f)
+		return maintenanceAnswer{lake.MaintenanceReceipt{Table: m.plan.Table}}.ended(f)
 	}
-	return m.plan
+	return struct {
+		Outcome lake.Outcome `json:"outcome"`
+		*lake.MaintenancePlan
+		Error *lake.ReceiptError `json:"error"`
+	}{lake.Unchanged, m.plan, nil}
 }
 
 // printMaintenance prints what maintenance did, for people.

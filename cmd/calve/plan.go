@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/dustin/go-humanize"
@@ -169,11 +170,20 @@ func printAddedColumns(w io.Writer, p *lake.Plan) error {
 	}
 	for _, c := range p.Columns {
 		if c.Added {
-			fmt.Fprintf(out, "%s  %s\t%s\t%s\n", head, c.Name, c.Type, c.Why)
+			fmt.Fprintf(out, "%s  %s\t%s\t%s\n", head, c.Name, c.Type, whyText(c.Why))
 			head = ""
 		}
 	}
 	return out.Flush()
+}
+
+// whyText is the reason for a type as a part of a sentence: a value, quoted, with
+// its place, or already one.
+func whyText(why string) string {
+	if strings.HasPrefix(why, `"`) {
+		return "because of " + why
+	}
+	return why
 }
 
 // planned is a plan as machines read it.

@@ -261,7 +261,7 @@ func TestPlanForPeopleAndMachines(t *testing.T) {
 		"source      3 csv files, 2.0 KiB; the window's rows are selected\n", "and 1 more\n",
 		"base        9223372036854775807\n", "manifests   5, 1 can hold rows of the window\n",
 		"inside      1 file (930 rows, 1.0 KiB): dropped whole\n", "straddling  1 file (1 row, 10 B): rewritten",
-		"columns to add:\n  gate  string  \"A7\" in b.csv line 2\n",
+		"columns to add:\n  gate  string  because of \"A7\" in b.csv line 2\n",
 		"columns to widen:\n  delay  int to long  \"3000000000\" at b.csv line 3\n",
 		"\nignored: \"wind\", \"rain\", which the table lacks\n",
 		"\nother engines:\n  Spark, Trino: column \"gate\": is not read\n",

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/dustin/go-humanize"
 
 	"github.com/calve-data/calve/arrowio"
@@ -22,7 +21,7 @@ type selectionFlags struct {
 	windowFlags
 
 	Source    string            `placeholder:"PATTERN" group:"source" help:"Files to load, a path or an s3:// URL with * and ?."`
-	Type      string            `placeholder:"TYPE" group:"source" help:"csv or parquet. Default: by the name's ending."`
+	Type      string            `placeholder:"TYPE" group:"source" help:"csv, ndjson or parquet. Default: by the name's ending."`
 	Null      []string          `placeholder:"TOKEN" sep:"none" group:"source" help:"Text that means NULL, besides nothing at all. Repeat for more."`
 	Delimiter string            `placeholder:"CHAR" group:"source" help:"Delimiter of CSV columns. Default: a comma."`
 	Column    map[string]string `placeholder:"NAME=TYPE" mapsep:"none" group:"source" help:"Type of a column, such as amount=decimal(18,2). Repeat for more."`
@@ -62,6 +61,8 @@ type selection struct {
 	source arrowio.Config
 	window lake.Window
 	config *config
+	// volatile names the columns that a digest leaves out.
+	volatile []string
 }
 
 // resolve puts file and flags together. It opens nothing but the file.
@@ -95,11 +96,14 @@ func (f *selectionFlags) resolve(a *app) (s selection, err error) {
 		TimeColumn: l.TimeColumn, Zone: zone, Scope: l.Scope, PartitionBy: l.PartitionBy,
 		Schema: lake.SchemaMode(l.Schema), OnEmpty: lake.OnEmpty(l.OnEmpty), Outside: lake.Outside(l.Outside),
 	}
+	s.volatile = l.volatile()
 	if s.source, err = l.arrowio(); err != nil {
 		return s, err
 	}
-	s.source.PathZone, s.source.Arrival, err = l.Source.template(zone)
-	return s, err
+	if s.source.PathZone, s.source.Arrival, err = l.Source.template(zone); err != nil {
+		return s, err
+	}
+	return s, s.source.Validate()
 }
 
 // override lays the flags over l.
@@ -173,47 +177,6 @@ func (f *selectionFlags) complete(c *config, l loadConfig) error {
 		return usage("which load? %s has: %s", c.path, strings.Join(slices.Sorted(maps.Keys(c.Loads)), ", "))
 	}
 	return usage("missing %s: without a load's name from %s, --source, --table and --time-column say what to load", strings.Join(missing, ", "), configName)
-}
-
-// arrowio returns the source as its package wants it.
-func (l loadConfig) arrowio() (arrowio.Config, error) {
-	cfg := arrowio.Config{
-		Type: l.Source.Type, Path: l.Source.Path, Null: l.Source.Null,
-		Delimiter: l.Source.Delimiter, Types: map[string]arrow.DataType{},
-		Derived: map[string]arrowio.Derivation{},
-	}
-	if cfg.Delimiter == `\t` || cfg.Delimiter == "tab" {
-		cfg.Delimiter = "\t"
-	}
-	zoned := ""
-	for _, name := range slices.Sorted(maps.Keys(l.Columns)) {
-		column := l.Columns[name]
-		if column.Derive != "" {
-			cfg.Derived[name] = arrowio.Derivation(column.Derive)
-		}
-		if column.Timezone != "" && column.Type == "" {
-			column.Type = "timestamptz"
-		}
-		if column.Type != "" {
-			t, err := arrowio.ParseType(column.Type)
-			if err != nil {
-				return cfg, usage("type of column %q: %v", name, err)
-			}
-			cfg.Types[name] = t
-		}
-		if column.Timezone == "" {
-			continue
-		}
-		zone, err := time.LoadLocation(column.Timezone)
-		if err != nil {
-			return cfg, usage("timezone of column %q: %q is not a zone such as UTC or Europe/Berlin", name, column.Timezone)
-		}
-		if cfg.Zone != nil && cfg.Zone.String() != zone.String() {
-			return cfg, usage("columns %q and %q have different timezones: one source is read in one zone", zoned, name)
-		}
-		cfg.Zone, zoned = zone, name
-	}
-	return cfg, nil
 }
 
 // splitExpressions splits at commas outside parentheses, so that both

@@ -10,6 +10,7 @@ import (
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/calve-data/calve/arrowio"
 	"github.com/calve-data/calve/lake"
 )
 
@@ -105,11 +106,49 @@ func TestSelectionFromTheFile(t *testing.T) {
 		t.Error(diff)
 	}
 	c := s.source
-	if c.Type != "csv" || c.Path != "data/*.csv" || c.Delimiter != ";" || len(c.Null) != 1 || c.Zone.String() != "Europe/Berlin" {
+	if c.Type != "csv" || c.Path != "data/*.csv" || c.Delimiter != ";" || len(c.Null) != 1 || c.Columns["event_time"].Zone.String() != "Europe/Berlin" {
 		t.Errorf("source = %+v", c)
 	}
-	if len(c.Types) != 2 || !arrow.TypeEqual(c.Types["amount"], &arrow.Decimal128Type{Precision: 18, Scale: 2}) {
+	if len(c.Types) != 1 || !arrow.TypeEqual(c.Types["amount"], &arrow.Decimal128Type{Precision: 18, Scale: 2}) {
 		t.Errorf("types = %v", c.Types)
+	}
+}
+
+func TestColumnsFromTheFile(t *testing.T) {
+	s, err := resolved(t, `
+loads:
+  a:
+    table: x.y
+    time_column: at
+    only_listed: true
+    source: {path: x.csv, header: [Zeit, n, c], numbers: "1.234,56", max_line: 1MiB}
+    columns:
+      at: {from: Zeit, format: "%d.%m.%Y %H:%M", timezone: Europe/Berlin, fold: later}
+      n: {type: long, default: 0}
+      c: {volatile: true, default: ""}
+`, "a", "--window=2026-05-04", "--column=at=timestamptz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := s.source
+	at := c.Columns["Zeit"]
+	if at.Zone.String() != "Europe/Berlin" || at.Fold != arrowio.LaterFold || at.Format != "%d.%m.%Y %H:%M" || at.Default != nil {
+		t.Errorf("Zeit = %+v", at)
+	}
+	if *c.Columns["n"].Default != "0" || *c.Columns["c"].Default != "" {
+		t.Errorf("defaults: %+v", c.Columns)
+	}
+	if !c.OnlyListed || !c.NoHeader || !cmp.Equal(c.Header, []string{"Zeit", "n", "c"}) || c.Numbers != "1.234,56" || c.MaxLine != 1<<20 {
+		t.Errorf("source = %+v", c)
+	}
+	if !cmp.Equal(c.Rename, map[string]string{"Zeit": "at"}) || c.Types["Zeit"] == nil || !cmp.Equal(s.volatile, []string{"c"}) {
+		t.Errorf("source = %+v, volatile %v", c, s.volatile)
+	}
+	for header, want := range map[string]bool{"": false, "header: true": false, "header: false": true} {
+		s, err := resolved(t, "loads: {a: {table: x.y, time_column: at, source: {path: x.csv, "+header+"}}}", "a", "--window=2026-05-04")
+		if err != nil || s.source.NoHeader != want || s.source.Header != nil {
+			t.Errorf("%s: %+v, %v", header, s.source, err)
+		}
 	}
 }
 
@@ -155,7 +194,12 @@ func TestSelectionMistakes(t *testing.T) {
 		{"contradiction", "", with("--allow-empty", "--on-empty=skip"), "contradict"},
 		{"no type", "", with("--column=a=nonsense"), `type of column "a"`},
 		{"no zone", "loads: {a: {columns: {t: {timezone: Mars}}}}", with("a"), `timezone of column "t"`},
-		{"two zones", "loads: {a: {columns: {t: {timezone: UTC}, u: {timezone: Europe/Berlin}}}}", with("a"), "different timezones"},
+		{"zone of this machine", "loads: {a: {columns: {t: {timezone: Local}}}}", with("a"), `timezone of column "t"`},
+		{"one column twice", "loads: {a: {columns: {t: {}, u: {from: t}}}}", with("a"), `columns "t" and "u" are both from the source's "t"`},
+		{"default time", "loads: {a: {columns: {t: {default: 2026-05-04}}}}", with("a"), "is the time column"},
+		{"list without the time", "loads: {a: {only_listed: true, columns: {u: {}}}}", with("a"), `leaves out the column "t"`},
+		{"list without the scope", "loads: {a: {only_listed: true, scope: {r: eu}, columns: {t: {}}}}", with("a"), `leaves out the column "r"`},
+		{"long line", "loads: {a: {source: {max_line: 2GiB}}}", with("a"), `source.max_line "2GiB"`},
 		{"no such file", "", with("--config=other.yaml"), "other.yaml: no such file"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

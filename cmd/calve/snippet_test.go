@@ -53,7 +53,7 @@ func TestSnippetsOfOtherCatalogs(t *testing.T) {
 		{"bearer", bearer, "duckdb", []string{"(TYPE iceberg, TOKEN getenv('LAKE_TOKEN'));", "SECRET lake_catalog", "-- Not carried over from calve.yaml: catalog.headers.X-Team\n", "-- Not carried over from calve.yaml: catalog.properties.rest.sigv4-enabled\n"}},
 		{"bearer", bearer, "pyiceberg", []string{`"token": os.environ["LAKE_TOKEN"],`, "# Reads LAKE_TOKEN from the environment: catalog.token in calve.yaml\n"}},
 		{"bearer", bearer, "trino", []string{"iceberg.rest-catalog.oauth2.token=${ENV:LAKE_TOKEN}\n"}},
-		{"credential", oauth, "duckdb", []string{"CLIENT_SECRET split_part(getenv('LAKE_CREDENTIAL'), ':', 2), OAUTH2_SERVER_URI 'https://catalog.example.com/v1/oauth/tokens', OAUTH2_SCOPE 'PRINCIPAL_ROLE:ALL');"}},
+		{"credential", oauth, "duckdb", []string{"CLIENT_SECRET substr(getenv('LAKE_CREDENTIAL'), instr(getenv('LAKE_CREDENTIAL'), ':') + 1), OAUTH2_SERVER_URI 'https://catalog.example.com/v1/oauth/tokens', OAUTH2_SCOPE 'PRINCIPAL_ROLE:ALL');"}},
 		{"credential", oauth, "spark", []string{`.credential", os.environ["LAKE_CREDENTIAL"])`, `.scope", "PRINCIPAL_ROLE:ALL")`}},
 		{"credential", oauth, "trino", []string{"iceberg.rest-catalog.oauth2.credential=${ENV:LAKE_CREDENTIAL}\n"}},
 		{"keys as text", literal, "duckdb", []string{"KEY_ID getenv('AWS_ACCESS_KEY_ID')", "ENDPOINT 's3.example.com', USE_SSL true);"}},

@@ -106,12 +106,11 @@ func (f catalogFlags) lookAt(ctx context.Context, a *app, name string) (c *confi
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	loader := lake.Loader{Catalog: cat, Timeout: f.Timeout}
 	if embedded {
-		t, err = namespaceToCome{cat}.LoadTable(ctx, id)
-	} else {
-		t, err = cat.LoadTable(ctx, id)
+		loader.Catalog = namespaceToCome{cat}
 	}
-	if err != nil {
+	if t, err = loader.LoadTable(ctx, id); err != nil {
 		done()
 		return nil, nil, nil, err
 	}

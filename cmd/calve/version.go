@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+
+	"github.com/alecthomas/kong"
 )
 
 // version is set by the linker for a release: -X main.version=v1.2.3.
@@ -18,6 +20,19 @@ func (versionCommand) Help() string {
 
 func (versionCommand) Run(a *app) error {
 	_, err := fmt.Fprintf(a.stdout, "calve %s (%s, %s/%s)\n", programVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
+}
+
+// versionFlag is --version, in front of any command or in its place.
+type versionFlag bool
+
+// BeforeReset answers before anything else of the command line is looked at, as
+// --help does.
+func (versionFlag) BeforeReset(k *kong.Kong, a *app) error {
+	err := versionCommand{}.Run(a)
+	if err == nil {
+		k.Exit(0)
+	}
 	return err
 }
 

@@ -9,7 +9,7 @@
 {{- if .PathStyle}}, URL_STYLE 'path'{{end}});
 {{end}}{{end}}
 {{- if .REST}}
-{{- with .Credential}}CREATE OR REPLACE SECRET lake_catalog (TYPE iceberg, CLIENT_ID split_part(getenv({{sql .}}), ':', 1), CLIENT_SECRET split_part(getenv({{sql .}}), ':', 2), OAUTH2_SERVER_URI {{sql $.TokenURI}}
+{{- with .Credential}}CREATE OR REPLACE SECRET lake_catalog (TYPE iceberg, CLIENT_ID left(getenv({{sql .}}), greatest(instr(getenv({{sql .}}), ':') - 1, 0)), CLIENT_SECRET substr(getenv({{sql .}}), instr(getenv({{sql .}}), ':') + 1), OAUTH2_SERVER_URI {{sql $.TokenURI}}
 {{- with $.Scope}}, OAUTH2_SCOPE {{sql .}}{{end}});
 {{end}}
 {{- with .Bearer}}CREATE OR REPLACE SECRET lake_catalog (TYPE iceberg, TOKEN getenv({{sql .}}));
