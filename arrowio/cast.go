@@ -16,9 +16,11 @@ type place struct {
 	file   string
 	column string
 	// row is the number of the array's first row in its file, from 1.
-	row  int64
-	zone *time.Location
-	fold Fold
+	row int64
+	// rowOf is the row of each value, where values are not one a row.
+	rowOf func(i int) int64
+	zone  *time.Location
+	fold  Fold
 	// options are those of all columns; a zone among them goes before zone.
 	options map[string]ColumnOptions
 	mem     memory.Allocator
@@ -42,6 +44,8 @@ func cast(arr arrow.Array, to arrow.DataType, at place) (arrow.Array, error) {
 		return array.MakeArrayOfNull(at.mem, to, arr.Len()), nil
 	case *array.Dictionary:
 		return castDictionary(arr, to, at)
+	case *int96Array:
+		return castInt96(arr, to, at)
 	case array.ExtensionArray:
 		return cast(arr.Storage(), to, at)
 	case *array.Int8:
@@ -69,6 +73,24 @@ func cast(arr arrow.Array, to arrow.DataType, at place) (arrow.Array, error) {
 	case array.BinaryLike, *array.FixedSizeBinary, *array.StringView, *array.BinaryView:
 		return castBytes(arr, to, at)
 	}
+	return castNested(arr, to, at)
+}
+
+func castNested(arr arrow.Array, to arrow.DataType, at place) (arrow.Array, error) {
+	switch arr := arr.(type) {
+	case *array.Map:
+		if to, ok := to.(*arrow.MapType); ok {
+			return castMap(arr, to, at)
+		}
+	case *array.List:
+		if to, ok := to.(*arrow.ListType); ok {
+			return castList(arr, to, at)
+		}
+	case *array.Struct:
+		if to, ok := to.(*arrow.StructType); ok {
+			return castStruct(arr, to, at)
+		}
+	}
 	return nil, at.refuse(arr, to, "")
 }
 
@@ -82,7 +104,11 @@ func (at place) refuse(arr arrow.Array, to arrow.DataType, why string) error {
 
 // misfit is the error of the value at i.
 func (at place) misfit(arr arrow.Array, i int, to arrow.DataType) error {
-	return fmt.Errorf("%s: row %d, column %q: %s does not fit %s: %w", at.file, at.row+int64(i), at.column, arr.ValueStr(i), icebergWord(to), lake.ErrInput)
+	row := at.row + int64(i)
+	if at.rowOf != nil {
+		row = at.rowOf(i)
+	}
+	return fmt.Errorf("%s: row %d, column %q: %s does not fit %s: %w", at.file, row, at.column, arr.ValueStr(i), icebergWord(to), lake.ErrInput)
 }
 
 // sourceWord names a type as it is in the file: in Iceberg's word where that

@@ -2,6 +2,7 @@ package arrowio
 
 import (
 	"math"
+	"unicode/utf8"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -72,7 +73,8 @@ func castDictionary(arr *array.Dictionary, to arrow.DataType, at place) (arrow.A
 }
 
 // castBytes changes how text and bytes are laid out, never what they mean: text
-// becomes text and bytes become bytes.
+// becomes text and bytes become bytes, or text where that is what they are: old
+// writers, such as Impala and Hive, do not say that their bytes are text.
 func castBytes(arr arrow.Array, to arrow.DataType, at place) (arrow.Array, error) {
 	switch id := arr.DataType().ID(); {
 	case id == arrow.FIXED_SIZE_BINARY && arr.DataType().(*arrow.FixedSizeBinaryType).ByteWidth == 16 && to.ID() == arrow.EXTENSION:
@@ -82,6 +84,14 @@ func castBytes(arr arrow.Array, to arrow.DataType, at place) (arrow.Array, error
 	case to.ID() == arrow.STRING && (id == arrow.LARGE_STRING || id == arrow.STRING_VIEW),
 		to.ID() == arrow.BINARY && (id == arrow.LARGE_BINARY || id == arrow.BINARY_VIEW || id == arrow.FIXED_SIZE_BINARY):
 		return copyBytes(arr, to, at)
+	case to.ID() == arrow.STRING && id == arrow.BINARY:
+		value := bytesOf(arr)
+		for i := range arr.Len() {
+			if arr.IsValid(i) && !utf8.Valid(value(i)) {
+				return nil, at.misfit(arr, i, to)
+			}
+		}
+		return retype(arr, to), nil
 	}
 	if to.ID() != arrow.STRING && to.ID() != arrow.BINARY && (arr.DataType().ID() == arrow.STRING || arr.DataType().ID() == arrow.LARGE_STRING) {
 		return nil, at.refuse(arr, to, "text is not read as anything else in Parquet files")

@@ -55,12 +55,20 @@ func TestCast(t *testing.T) {
 		{arrow.BinaryTypes.String, `["1"]`, i64, ""},
 		{arrow.BinaryTypes.String, `["2024-01-01"]`, arrow.FixedWidthTypes.Date32, ""},
 		{arrow.BinaryTypes.String, `["x"]`, arrow.BinaryTypes.Binary, ""},
+		{arrow.BinaryTypes.Binary, `["w7w=",null,""]`, arrow.BinaryTypes.String, `["ü",null,""]`},
+		{arrow.BinaryTypes.Binary, `["eA==","w7w=","/w=="]`, arrow.BinaryTypes.String, ""},
 		{arrow.BinaryTypes.StringView, `["a",null,"long enough to be elsewhere"]`, arrow.BinaryTypes.String, `["a",null,"long enough to be elsewhere"]`},
 		{arrow.BinaryTypes.LargeBinary, `["YQ=="]`, arrow.BinaryTypes.Binary, `["YQ=="]`},
 		{&arrow.FixedSizeBinaryType{ByteWidth: 16}, `["AAAAAAAAAAAAAAAAAAAAAA=="]`, extensions.NewUUIDType(), `["00000000-0000-0000-0000-000000000000"]`},
 		{arrow.FixedWidthTypes.Boolean, `[true]`, i32, ""},
 		{arrow.ListOf(i32), `[[1],null]`, arrow.ListOfField(arrow.Field{Name: "element", Type: i32}), `[[1],null]`},
-		{arrow.ListOf(i32), `[[1],null]`, arrow.ListOf(i64), ""},
+		{arrow.ListOf(i32), `[[1],null,[],[2,null]]`, arrow.ListOf(i64), `[[1],null,[],[2,null]]`},
+		{arrow.ListOf(i64), `[[1],null,[],[2,2147483648]]`, arrow.ListOf(i32), ""},
+		{arrow.MapOf(arrow.BinaryTypes.String, i32), `[[{"key":"a","value":1}],null,[]]`, arrow.MapOf(arrow.BinaryTypes.String, i64), `[[{"key":"a","value":1}],null,[]]`},
+		{arrow.StructOf(nullable("a", i32)), `[{"a":1},null,{"a":null}]`, arrow.StructOf(nullable("b", f32), nullable("a", i64)), `[{"a":1,"b":null},null,{"a":null,"b":null}]`},
+		{arrow.StructOf(nullable("a", i32)), `[{"a":1}]`, arrow.StructOf(nullable("b", i32)), ""},
+		{arrow.StructOf(nullable("a", i32)), `[{"a":1}]`, arrow.StructOf(nullable("a", i32), arrow.Field{Name: "b", Type: i32}), ""},
+		{arrow.ListOf(arrow.StructOf(nullable("a", i32))), `[[{"a":1}]]`, arrow.ListOf(i32), ""},
 		{arrow.Null, `[null,null]`, decimalOf(5, 1), `[null,null]`},
 	} {
 		mem := memory.NewCheckedAllocator(memory.DefaultAllocator)
@@ -77,7 +85,11 @@ func TestCast(t *testing.T) {
 		for _, arr := range []arrow.Array{from, slice} {
 			got, err := cast(arr, tt.to, place{file: "f", column: "c", row: 1, mem: mem})
 			if tt.want == "" {
-				wantInputError(t, err, "f", `"c"`, icebergWord(tt.to))
+				word := icebergWord(tt.to)
+				if _, nested := tt.to.(arrow.NestedType); nested {
+					word = "" // what does not fit is within
+				}
+				wantInputError(t, err, "f", `column "c`, word)
 				continue
 			}
 			if err != nil {

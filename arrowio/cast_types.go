@@ -131,18 +131,23 @@ func normalType(t arrow.DataType) (arrow.DataType, bool) {
 		return &arrow.Decimal128Type{Precision: p, Scale: s}, p <= 38 && s >= 0 && s <= p
 	case *arrow.DictionaryType:
 		return normalType(t.ValueType)
+	case *int96Type:
+		return timestampType, true
+	case *extensions.VariantType:
+		return nil, false // not a struct of bytes, which is how it is stored
 	case arrow.ExtensionType:
 		return normalType(t.StorageType())
-	case arrow.NestedType:
-		return t, t.ID() == arrow.LIST || t.ID() == arrow.STRUCT || t.ID() == arrow.MAP
 	}
-	return nil, false
+	return normalNested(t)
 }
 
 // commonType is the narrowest type that holds every value of two normal types,
 // and whether there is one.
 func commonType(a, b arrow.DataType) (arrow.DataType, bool) {
+	_, nested := a.(arrow.NestedType)
 	switch {
+	case nested && a.ID() == b.ID():
+		return commonNested(a, b)
 	case a.ID() == arrow.NULL, sameShape(a, b):
 		return b, true
 	case b.ID() == arrow.NULL:
@@ -158,38 +163,4 @@ func commonType(a, b arrow.DataType) (arrow.DataType, bool) {
 		return &arrow.Decimal128Type{Precision: max(da.Precision, db.Precision), Scale: da.Scale}, da.Scale == db.Scale
 	}
 	return nil, false
-}
-
-// sameShape reports whether arrays of both types have the same form. What only
-// describes them does not count: metadata, whether a field may be null, and
-// how the elements of lists and maps are named.
-func sameShape(a, b arrow.DataType) bool {
-	if a.ID() != b.ID() {
-		return false
-	}
-	if a.ID() != arrow.STRUCT && a.ID() != arrow.LIST && a.ID() != arrow.MAP {
-		return arrow.TypeEqual(a, b)
-	}
-	fa, fb := a.(arrow.NestedType).Fields(), b.(arrow.NestedType).Fields()
-	if len(fa) != len(fb) {
-		return false
-	}
-	for i := range fa {
-		if a.ID() == arrow.STRUCT && fa[i].Name != fb[i].Name || !elementShape(a.ID(), fa[i].Type, fb[i].Type) {
-			return false
-		}
-	}
-	return true
-}
-
-// elementShape compares what is inside. A map's entries are a struct whose
-// fields are known by their place.
-func elementShape(outer arrow.Type, a, b arrow.DataType) bool {
-	if outer != arrow.MAP {
-		return sameShape(a, b)
-	}
-	ea, okA := a.(*arrow.StructType)
-	eb, okB := b.(*arrow.StructType)
-	return okA && okB && ea.NumFields() == 2 && eb.NumFields() == 2 &&
-		sameShape(ea.Field(0).Type, eb.Field(0).Type) && sameShape(ea.Field(1).Type, eb.Field(1).Type)
 }

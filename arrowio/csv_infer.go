@@ -38,6 +38,7 @@ func (in *csvInput) verdicts(ctx context.Context, names []string, seen []evidenc
 		columns[i] = in.declared(name)
 		if columns[i].Type == nil {
 			columns[i].Type, columns[i].Why = seen[i].verdict()
+			columns[i].Seen = seen[i].sightings()
 		}
 	}
 	if !slices.Contains(found, false) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/calve-data/calve/lake"
 )
 
 // form is what a value of text looks like.
@@ -24,8 +26,12 @@ const (
 
 const (
 	maxDigits = 38 // of a decimal
-	// longDigits is the most digits of which every integer fits a long.
-	longDigits = 18
+	// intDigits and longDigits are the most digits of which every integer fits an
+	// int or a long, and floatDigits those before the point of every number that
+	// is in a float's range.
+	intDigits   = 9
+	longDigits  = 18
+	floatDigits = 38
 	// doubleDigits is the most digits of which every integer is exact as a double.
 	doubleDigits = 15
 )
@@ -37,8 +43,9 @@ type shape struct {
 	// whole is the most digits before a point, integer the same of integers
 	// alone, and fraction the most digits after it.
 	whole, integer, fraction int
-	// big says that an integer does not fit a long.
-	big bool
+	// big says that an integer does not fit a long, long that one does not fit an
+	// int, and double that a number is out of a float's range.
+	big, long, double bool
 }
 
 func (s shape) join(t shape) shape {
@@ -48,6 +55,8 @@ func (s shape) join(t shape) shape {
 		integer:  max(s.integer, t.integer),
 		fraction: max(s.fraction, t.fraction),
 		big:      s.big || t.big,
+		long:     s.long || t.long,
+		double:   s.double || t.double,
 	}
 }
 
@@ -129,16 +138,27 @@ func (n *number) shape(text []byte) shape {
 		if _, err := parseFloat(text, 64); err != nil {
 			return shape{forms: formText}
 		}
-		return shape{forms: formDouble}
+		return shape{forms: formDouble, double: beyondFloat(text)}
 	case n.point:
-		return shape{forms: formDecimal, whole: len(n.whole), fraction: len(n.fraction)}
+		return shape{forms: formDecimal, whole: len(n.whole), fraction: len(n.fraction), double: len(n.whole) > floatDigits && beyondFloat(text)}
 	}
 	s := shape{forms: formInteger, whole: len(n.whole), integer: len(n.whole)}
+	if len(n.whole) > intDigits {
+		_, err := parseInt(text, 32)
+		s.long = err != nil
+	}
 	if len(n.whole) > longDigits {
 		_, err := parseInt(text, 64)
 		s.big = err != nil
+		s.double = len(n.whole) > floatDigits && beyondFloat(text)
 	}
 	return s
+}
+
+// beyondFloat reports whether a number is out of a float's range.
+func beyondFloat(text []byte) bool {
+	_, err := parseFloat(text, 32)
+	return err != nil
 }
 
 // sighting is the first value that gave a column a larger shape.
@@ -196,4 +216,15 @@ func (e *evidence) verdict() (t arrow.DataType, why string) {
 		settled = same
 	}
 	return t, decisive.String()
+}
+
+// sightings are the numbers seen that are larger than all before them.
+func (e *evidence) sightings() []lake.Sighting {
+	seen := []lake.Sighting{}
+	for _, s := range e.steps {
+		if s.shape.forms&numbers != 0 {
+			seen = append(seen, lake.Sighting{Digits: s.shape.whole, Long: s.shape.long, Double: s.shape.double, At: s.String()})
+		}
+	}
+	return seen
 }

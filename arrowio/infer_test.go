@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/apache/arrow-go/v18/arrow"
+
+	"github.com/calve-data/calve/lake"
 )
 
 func wantInferred(tb testing.TB, files memFiles, opt CSVOptions, name, wantType, wantWhy string) {
@@ -103,12 +105,59 @@ func TestInferOverFiles(t *testing.T) {
 	_, err := files.input(t, 0, opt).Infer(t.Context(), []string{"v", "nope"})
 	wantError(t, err, `no file has a column "nope"`)
 	columns, err := files.input(t, 0, opt).Columns(t.Context())
-	if got := fmt.Sprint(columns); err != nil || got != "[{id int32 declared true} {v <nil>  false} {extra <nil>  false}]" {
+	if got := columnTexts(columns); err != nil || got != "id int32 declared; v <nil> ; extra <nil> ; " {
 		t.Errorf("Columns() = %v, %v", got, err)
 	}
+}
+
+// columnTexts is the name of each column, its type, and what decided it.
+func columnTexts(columns []lake.Column) (text string) {
+	for _, c := range columns {
+		text += fmt.Sprintf("%s %v %s; ", c.Name, c.Type, c.Why)
+	}
+	return text
 }
 
 func TestInferRefusesWhatReadRefuses(t *testing.T) {
 	_, err := one("a,b\n1,2\n1\n").input(t, 0, CSVOptions{}).Infer(t.Context(), []string{"a"})
 	wantError(t, err, "a.csv line 3: the record ends after 1 of 2 fields")
+}
+
+// What an inferred column says of its numbers: the first value of each size.
+func TestInferSightings(t *testing.T) {
+	for values, want := range map[string]string{
+		"~":                                  "",
+		"x y":                                "",
+		"7 12 -13 999999999":                 `"7" 1; "12" 2; "999999999" 9`,
+		"2147483647 -2147483648":             `"2147483647" 10`,
+		"5 2147483648 3000000000":            `"5" 1; "2147483648" 10 long`,
+		"-2147483649":                        `"-2147483649" 10 long`,
+		"007 3000000000":                     "", // text for good, from the first value on
+		"0.125 12.5 1.0":                     `"0.125" 1; "12.5" 2`,
+		"1e3 3.5e38 -1e39 NaN":               `"1e3" 0; "3.5e38" 0 double`,
+		"1" + strings.Repeat("0", 39) + ".5": `"1` + strings.Repeat("0", 39) + `.5" 40 double`,
+	} {
+		files := one("v\n" + strings.ReplaceAll(values, " ", "\n") + "\n")
+		if values == "~" {
+			files = one("v\n\n")
+		}
+		columns, err := files.input(t, 16, CSVOptions{}).Infer(t.Context(), []string{"v"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, s := range columns[0].Seen {
+			text := fmt.Sprintf("%s %d", strings.Fields(s.At)[0], s.Digits)
+			if s.Long {
+				text += " long"
+			}
+			if s.Double {
+				text += " double"
+			}
+			got = append(got, text)
+		}
+		if joined := strings.Join(got, "; "); joined != want || columns[0].Seen == nil {
+			t.Errorf("Infer of %s saw %s, want %s", values, joined, want)
+		}
+	}
 }

@@ -47,6 +47,7 @@ func (in *ndjsonInput) Infer(ctx context.Context, names []string) ([]lake.Column
 		if columns[i].Type, columns[i].Why, err = all[i].verdict(); err != nil {
 			return nil, err
 		}
+		columns[i].Seen = all[i].values.sightings()
 	}
 	return columns, nil
 }

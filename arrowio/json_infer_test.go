@@ -62,12 +62,12 @@ func TestNDJSONInfersFromAllFiles(t *testing.T) {
 	files := memFiles{{"a.ndjson", `{"v":1,"w":1}` + "\n"}, {"b.ndjson", "\n\n" + `{"v":2.5,"o":{"k":1}}` + "\n"}, {"c.ndjson", `{"o":{"l":"x"}}`}}
 	in := files.ndjson(t, 0, NDJSONOptions{Types: map[string]arrow.DataType{"w": str}})
 	columns, err := in.Columns(t.Context())
-	if want := "[{v <nil>  false} {w utf8 declared true} {o <nil>  false}]"; err != nil || fmt.Sprint(columns) != want {
+	if want := "v <nil> ; w utf8 declared; o <nil> ; "; err != nil || columnTexts(columns) != want {
 		t.Errorf("Columns() = %v, %v, want %s", columns, err, want)
 	}
 	columns, err = in.Infer(t.Context(), []string{"o", "w", "v"})
-	want := `[{o struct<k: int64 nullable, l: utf8 nullable> {"k":1} at b.ndjson line 3 false} {w utf8 declared true} {v decimal(18, 1) 2.5 at b.ndjson line 3 false}]`
-	if err != nil || fmt.Sprint(columns) != want {
+	want := `o struct<k: int64 nullable, l: utf8 nullable> {"k":1} at b.ndjson line 3; w utf8 declared; v decimal(18, 1) 2.5 at b.ndjson line 3; `
+	if err != nil || columnTexts(columns) != want {
 		t.Errorf("Infer() = %v, %v, want %s", columns, err, want)
 	}
 	_, err = in.Infer(t.Context(), []string{"v", "x"})

@@ -27,6 +27,8 @@ type parquetInput struct {
 	cfg    Config
 	// footers are those of the first files, by their place in the list.
 	footers map[int]*footer
+	// names are how the columns of all files are spelled, once they are known.
+	names spelling
 }
 
 // footersKept bounds the memory for footers, which are read for the columns and
@@ -59,8 +61,10 @@ func (p *parquetInput) Columns(ctx context.Context) ([]lake.Column, error) {
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
+	p.names = spellingOf(footers)
 	var union columnUnion
 	for i, f := range footers {
+		p.names.apply(f)
 		if err := union.add(f); err != nil {
 			return nil, err
 		}
@@ -122,8 +126,9 @@ func (u *columnUnion) add(f *footer) error {
 			return fmt.Errorf("column %q is %s in %s and %s in %s: %w", c.Name, icebergWord(known.kind), known.file, icebergWord(kind), f.file.Path, lake.ErrInput)
 		}
 		if !sameShape(common, known.kind) {
-			known.kind, known.file = common, f.file.Path
+			known.file = f.file.Path
 		}
+		known.kind = common
 	}
 	return nil
 }

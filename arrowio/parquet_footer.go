@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -13,6 +15,7 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/metadata"
 	"github.com/apache/arrow-go/v18/parquet/pqarrow"
+	"github.com/apache/arrow-go/v18/parquet/schema"
 
 	"github.com/calve-data/calve/lake"
 )
@@ -24,6 +27,8 @@ type footer struct {
 	columns []arrow.Field
 	// leaves are the physical columns beneath each of the columns.
 	leaves [][]int
+	// int96 are the physical columns that are INT96 timestamps.
+	int96 map[int]bool
 	// first is the number of the first row of each row group, from 1.
 	first []int64
 }
@@ -39,7 +44,10 @@ func readFooter(ctx context.Context, files lake.Files, f lake.File) (_ *footer, 
 	if err != nil {
 		return nil, r.explain(err)
 	}
-	out := &footer{file: f, meta: pq.MetaData()}
+	out := &footer{file: f}
+	if out.meta, out.int96, err = asBytes12(pq.MetaData()); err != nil {
+		return nil, r.explain(err)
+	}
 	if err := out.describe(); err != nil {
 		return nil, r.explain(err)
 	}
@@ -48,7 +56,10 @@ func readFooter(ctx context.Context, files lake.Files, f lake.File) (_ *footer, 
 
 // describe finds the columns in the metadata.
 func (f *footer) describe() error {
-	manifest, err := pqarrow.NewSchemaManifest(f.meta.Schema, f.meta.KeyValueMetadata(), &pqarrow.ArrowReadProperties{})
+	if err := f.forgetArrow(); err != nil {
+		return err
+	}
+	manifest, err := pqarrow.NewSchemaManifest(f.meta.Schema, nil, &pqarrow.ArrowReadProperties{})
 	if err != nil {
 		return err
 	}
@@ -59,14 +70,10 @@ func (f *footer) describe() error {
 			return fmt.Errorf("it has two columns named %q", field.Field.Name)
 		}
 		seen[field.Field.Name] = true
-		leaves := leavesOf(field, nil)
-		for _, leaf := range leaves {
-			if f.meta.Schema.Column(leaf).PhysicalType() == parquet.Types.Int96 {
-				return fmt.Errorf("column %q is an INT96 timestamp, an old form that is not read yet: write it as a TIMESTAMP", field.Field.Name)
-			}
-		}
-		f.columns = append(f.columns, *field.Field)
-		f.leaves = append(f.leaves, leaves)
+		column := *field.Field
+		column.Type = f.typeOf(field)
+		f.columns = append(f.columns, column)
+		f.leaves = append(f.leaves, leavesOf(field, nil))
 	}
 	first := int64(1)
 	for i := range f.meta.NumRowGroups() {
@@ -74,6 +81,67 @@ func (f *footer) describe() error {
 		first += f.meta.RowGroup(i).NumRows()
 	}
 	return nil
+}
+
+// forgetArrow drops what a program of Arrow's noted of its types: a file is what
+// Parquet's own words say, whatever the program held it as: large or viewed
+// texts, dictionaries, lists of one length. But for durations, which Parquet has
+// no word for: without the note they are plain numbers of some unit.
+func (f *footer) forgetArrow() error {
+	noted, err := pqarrow.NewSchemaManifest(f.meta.Schema, f.meta.KeyValueMetadata(), &pqarrow.ArrowReadProperties{})
+	if err == nil {
+		for i := range noted.Fields {
+			if t := noted.Fields[i].Field.Type; holdsDuration(t) {
+				return fmt.Errorf("column %q is %s, which a table cannot hold: write it as a number", noted.Fields[i].Field.Name, t)
+			}
+		}
+	}
+	f.meta.FileMetaData.KeyValueMetadata = withoutKey(f.meta.FileMetaData.KeyValueMetadata, "ARROW:schema")
+	return nil
+}
+
+func withoutKey[T interface{ GetKey() string }](list []T, key string) []T {
+	return slices.DeleteFunc(list, func(kv T) bool { return kv.GetKey() == key })
+}
+
+func holdsDuration(t arrow.DataType) bool {
+	nested, ok := t.(arrow.NestedType)
+	if !ok {
+		return t.ID() == arrow.DURATION
+	}
+	return slices.ContainsFunc(nested.Fields(), func(f arrow.Field) bool { return holdsDuration(f.Type) })
+}
+
+// typeOf is a column's type, with the words of Parquet that the library does not
+// tell from bytes: INT96, and texts that are JSON or one of a list.
+func (f *footer) typeOf(field *pqarrow.SchemaField) arrow.DataType {
+	if field.IsLeaf() {
+		leaf := f.meta.Schema.Column(field.ColIndex)
+		switch leaf.LogicalType().(type) {
+		case schema.JSONLogicalType, schema.EnumLogicalType:
+			return arrow.BinaryTypes.String
+		}
+		if f.int96[field.ColIndex] {
+			return newInt96Type()
+		}
+		return field.Field.Type
+	}
+	within := make([]arrow.Field, len(field.Children))
+	for i := range field.Children {
+		within[i] = *field.Children[i].Field
+		within[i].Type = f.typeOf(&field.Children[i])
+	}
+	switch t := field.Field.Type.(type) {
+	case *arrow.MapType:
+		pair := within[0].Type.(*arrow.StructType)
+		return arrow.MapOfFields(pair.Field(0), pair.Field(1))
+	case *arrow.ListType:
+		return arrow.ListOfField(within[0])
+	case *arrow.StructType:
+		return arrow.StructOf(within...)
+	default:
+		return t
+	}
 }
 
 func leavesOf(f *pqarrow.SchemaField, leaves []int) []int {
@@ -156,9 +224,15 @@ func (p *parquetFile) explain(err error) error {
 // recover turns a panic of the library, which corrupt files can cause, into an
 // error of the file.
 func (p *parquetFile) recover(err *error) {
-	if broken := recover(); broken != nil {
-		*err = p.explain(fmt.Errorf("it is corrupt: %v", broken))
+	broken := recover()
+	if broken == nil {
+		return
 	}
+	why := "it is corrupt"
+	if strings.Contains(fmt.Sprint(broken), "unimplemented") {
+		why = "it has a form of Parquet that is not read here"
+	}
+	*err = p.explain(fmt.Errorf("%s: %v", why, broken))
 }
 
 // readProps say how column chunks are read: whole, in one request each, or in

@@ -133,15 +133,26 @@ func (rg *rowGroup) decode(i int, n int64, to arrow.DataType, at place) (arrow.A
 	if int64(chunked.Len()) != n {
 		return nil, rg.file.explain(fmt.Errorf("column %q ends %d rows early", at.column, n-int64(chunked.Len())))
 	}
+	is := rg.footer.columns[rg.footer.find(at.column)].Type
 	if chunks := chunked.Chunks(); len(chunks) == 1 {
-		return cast(chunks[0], to, at)
+		return castAs(chunks[0], is, to, at)
 	}
 	whole, err := array.Concatenate(chunked.Chunks(), at.mem)
 	if err != nil {
 		return nil, rg.file.explain(fmt.Errorf("column %q: %w", at.column, err))
 	}
 	defer whole.Release()
-	return cast(whole, to, at)
+	return castAs(whole, is, to, at)
+}
+
+// castAs casts what the library read without knowing all of the type.
+func castAs(arr arrow.Array, is, to arrow.DataType, at place) (arrow.Array, error) {
+	if arr.DataType().ID() == arrow.DICTIONARY || sameShape(arr.DataType(), is) {
+		return cast(arr, to, at)
+	}
+	told := retype(arr, is)
+	defer told.Release()
+	return cast(told, to, at)
 }
 
 // schemaOf is the wanted schema, with dictionaries where strings come as such.

@@ -120,22 +120,6 @@ func parquetOf(t testing.TB, batch arrow.RecordBatch, groupRows int64, opts ...p
 	return out.Bytes()
 }
 
-func parquetInt96(t testing.TB, batch arrow.RecordBatch) []byte {
-	t.Helper()
-	var out bytes.Buffer
-	w, err := pqarrow.NewFileWriter(batch.Schema(), &out, nil, pqarrow.NewArrowWriterProperties(pqarrow.WithDeprecatedInt96Timestamps(true)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Write(batch); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
-}
-
 func fieldsSchema(fields ...arrow.Field) *arrow.Schema { return arrow.NewSchema(fields, nil) }
 
 func nullable(name string, t arrow.DataType) arrow.Field {

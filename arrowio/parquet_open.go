@@ -120,5 +120,9 @@ func (p *parquetInput) footer(ctx context.Context, i int) (*footer, error) {
 	if f := p.footers[i]; f != nil {
 		return f, nil
 	}
-	return readFooter(ctx, p.files, p.list[i])
+	f, err := readFooter(ctx, p.files, p.list[i])
+	if err == nil {
+		p.names.apply(f)
+	}
+	return f, err
 }

@@ -121,18 +121,6 @@ func TestParquetRefusesTypesThatTablesLack(t *testing.T) {
 	wantInputError(t, err, "a.parquet", `"c"`, "decimal")
 }
 
-func TestParquetRefusesINT96(t *testing.T) {
-	t.Parallel()
-	batch, _, err := array.RecordFromJSON(memory.DefaultAllocator, fieldsSchema(nullable("at", timestamp(arrow.Nanosecond, ""))), strings.NewReader(`[{"at":"2024-01-01T00:00:00"}]`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer batch.Release()
-	files := bytesFiles{"a.parquet": parquetInt96(t, batch)}
-	_, err = pinParquet(t, files, Config{}).Columns(t.Context())
-	wantInputError(t, err, "a.parquet", `"at"`, "INT96")
-}
-
 func wantInputError(t *testing.T, err error, words ...string) {
 	t.Helper()
 	if !errors.Is(err, lake.ErrInput) {

@@ -119,13 +119,19 @@ func (j *loading) collect(ctx context.Context, head *table.Table, found *survey,
 		c.removed = append(c.removed, e)
 		count(e, e.DataFile().Count())
 	}
+	var evolved *table.Table
 	for _, e := range found.straddles {
 		positions, equalities := found.deletes.applying(e)
 		key := derivedKey(e.DataFile(), positions, equalities, head.Metadata().DefaultPartitionSpec())
 		d, ok := made[key]
 		if !ok {
 			var err error
-			if d, err = j.survive(ctx, head, e, positions, equalities); err != nil {
+			if evolved == nil {
+				if evolved, err = j.asEvolved(head); err != nil {
+					return err
+				}
+			}
+			if d, err = j.survive(ctx, evolved, e, positions, equalities); err != nil {
 				return err
 			}
 			made[key] = d
@@ -328,21 +334,30 @@ func (j *loading) describe(head *table.Table, snap *table.Snapshot, list string,
 }
 
 // evolution is the schema that the snapshot is in, and the updates that add it
-// to the table where the load adds columns.
+// to the table where the load adds or widens columns.
 func (j *loading) evolution(head *table.Table) (schemaID int, updates []table.Update, err error) {
 	meta := head.Metadata()
 	if !j.fit.evolved || j.creates {
 		return meta.CurrentSchema().ID, nil, nil
 	}
-	builder, err := table.MetadataBuilderFromBase(meta, head.MetadataLocation())
+	builder, err := j.evolvedBuilder(head)
 	if err != nil {
 		return 0, nil, err
+	}
+	return builder.CurrentSchema().ID, []table.Update{table.NewAddSchemaUpdate(copySchema(j.fit.schema)), table.NewSetCurrentSchemaUpdate(-1)}, nil
+}
+
+// evolvedBuilder is the head's metadata with the load's columns.
+func (j *loading) evolvedBuilder(head *table.Table) (*table.MetadataBuilder, error) {
+	builder, err := table.MetadataBuilderFromBase(head.Metadata(), head.MetadataLocation())
+	if err != nil {
+		return nil, err
 	}
 	if err = builder.AddSchema(copySchema(j.fit.schema)); err == nil {
 		err = builder.SetCurrentSchemaID(-1)
 	}
 	if err != nil {
-		return 0, nil, fmt.Errorf("add columns: %w: %w", err, ErrSchema)
+		return nil, fmt.Errorf("change the table's columns: %w: %w", err, ErrSchema)
 	}
-	return builder.CurrentSchema().ID, []table.Update{table.NewAddSchemaUpdate(copySchema(j.fit.schema)), table.NewSetCurrentSchemaUpdate(-1)}, nil
+	return builder, nil
 }

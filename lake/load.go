@@ -204,6 +204,9 @@ func (j *loading) receipt(w Window, a *landing, began time.Time, err error) Rece
 		Outcome: outcomeOf(err), Load: j.load.Name, Table: j.load.TableName(), Mode: "replace", Branch: j.load.Branch,
 		Window: w.JSON(), Seconds: time.Since(began).Seconds(), Warnings: j.warned,
 	}
+	if j.fit != nil {
+		r.Ignored = j.fit.ignored
+	}
 	if j.base != nil {
 		r.BaseSnapshotID = strconv.FormatInt(j.base.SnapshotID, 10)
 	}

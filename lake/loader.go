@@ -33,13 +33,22 @@ type Catalog interface {
 	WritesMetadata() bool
 }
 
-// SchemaMode says what happens to a source's columns that the table lacks.
+// SchemaMode says what happens to a source's columns that the table lacks, or
+// has in a narrower type.
+//
+// In every mode the values decide in the end: one that the table's type does
+// not hold is an error that names it, whatever the source's type.
 type SchemaMode string
 
 const (
-	// Strict refuses them with [ErrSchema]. The default.
+	// Strict refuses columns that the table lacks with [ErrSchema], and leaves
+	// types as they are. The default.
 	Strict SchemaMode = "strict"
-	// Evolve adds them as optional columns, in the commit of the data.
+	// Ignore does not read columns that the table lacks, and says which.
+	Ignore SchemaMode = "ignore"
+	// Evolve adds them as optional columns, and widens int to long, float to
+	// double and the precision of decimals, in the commit of the data. A source
+	// with types needs what its types say; in text the values decide.
 	Evolve SchemaMode = "evolve"
 )
 
@@ -220,8 +229,8 @@ func (l Load) validate() error {
 		return fmt.Errorf("load name %q must be 1 to 64 of a-z, 0-9, _ and -: %w", l.Name, ErrUsage)
 	case l.TimeColumn == "":
 		return fmt.Errorf("time_column is required: the column that windows are on: %w", ErrUsage)
-	case l.Schema != Strict && l.Schema != Evolve:
-		return fmt.Errorf("schema %q must be strict or evolve: %w", l.Schema, ErrUsage)
+	case !slices.Contains([]SchemaMode{Strict, Ignore, Evolve}, l.Schema):
+		return fmt.Errorf("schema %q must be strict, ignore or evolve: %w", l.Schema, ErrUsage)
 	case !slices.Contains([]OnEmpty{RefuseEmpty, ClearEmpty, SkipEmpty}, l.OnEmpty):
 		return fmt.Errorf("on_empty %q must be refuse, clear or skip: %w", l.OnEmpty, ErrUsage)
 	case !slices.Contains([]Outside{OutsideDefault, SelectOutside, ErrorOutside, DropOutside}, l.Outside):

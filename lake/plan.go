@@ -21,6 +21,8 @@ type Plan struct {
 	BaseSnapshotID int64
 	// Columns is the table's schema after the load.
 	Columns []PlannedColumn
+	// Ignored names the source's columns that are not read. See [Ignore].
+	Ignored []string
 	// PartitionFields are the fields of the spec that new files are written under.
 	PartitionFields []string
 	// Manifests is the number of manifests of the base snapshot, Opened how many
@@ -38,8 +40,10 @@ type PlannedColumn struct {
 	Name, Type string
 	// Added is true for a column that the load adds, or all columns of a new table.
 	Added bool
-	// Why says what decided the type of a column that the load adds: a value, its
-	// file and line, or that it is declared.
+	// Was is the type before, where the load widens the column.
+	Was string
+	// Why says what decided the type of a column that the load adds or widens: a
+	// value, its file and line, or that it is declared.
 	Why string
 }
 
@@ -74,7 +78,7 @@ func (j *loading) plan(found *survey) *Plan {
 	sc := j.fit.schema
 	p := &Plan{
 		Load: j.load.Name, Table: j.load.TableName(), Branch: j.load.Branch, Window: j.owned.window, Origin: j.origin,
-		Creates: j.creates, Location: j.planned.Location(), Columns: j.plannedColumns(),
+		Creates: j.creates, Location: j.planned.Location(), Columns: j.plannedColumns(), Ignored: j.fit.ignored,
 		PartitionFields: specText(sc, j.planned.Spec()), Warnings: j.warnings(found),
 	}
 	if j.base != nil {
@@ -103,9 +107,12 @@ func (j *loading) plannedColumns() (out []PlannedColumn) {
 		why[c.Name] = c.Why
 	}
 	for _, f := range j.fit.schema.Fields() {
-		_, had := j.planned.Schema().FindFieldByID(f.ID)
+		before, had := j.planned.Schema().FindFieldByID(f.ID)
 		c := PlannedColumn{Name: f.Name, Type: f.Type.String(), Added: j.creates || !had}
-		if c.Added {
+		if !c.Added && !before.Type.Equals(f.Type) {
+			c.Was = before.Type.String()
+		}
+		if c.Added || c.Was != "" {
 			c.Why = why[j.fit.sourceName(f.ID)]
 		}
 		out = append(out, c)

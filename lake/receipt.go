@@ -23,7 +23,8 @@ type Receipt struct {
 	Watermark        *string       `json:"watermark"`
 	Attempts         int           `json:"attempts"`
 	Seconds          float64       `json:"seconds"`
-	Warnings         []Warning     `json:"warnings,omitempty"` // as in [Plan]
+	Warnings         []Warning     `json:"warnings,omitempty"`        // as in [Plan]
+	Ignored          []string      `json:"ignored_columns,omitempty"` // as in [Plan]
 	Error            *ReceiptError `json:"error"`
 }
 

@@ -2,6 +2,7 @@ package lake
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,7 +15,7 @@ import (
 // fit says how the columns of a source become the columns of a table.
 type fit struct {
 	// schema is the table's schema after the load; evolved is true where it has
-	// columns that the table lacks.
+	// columns that the table lacks, or wider types.
 	schema  *iceberg.Schema
 	evolved bool
 	// arrow is schema as Arrow, with field ids, as data files are written.
@@ -26,6 +27,8 @@ type fit struct {
 	// columns are the source's, as they were bound; decided are those of them
 	// whose types were inferred.
 	columns, decided []Column
+	// ignored names the source's columns that are not read.
+	ignored []string
 }
 
 // fitNew makes the schema of a table that does not exist yet.
@@ -49,22 +52,41 @@ func fitNew(ctx context.Context, in Input) (*fit, error) {
 func fitTable(ctx context.Context, in Input, meta table.Metadata, mode SchemaMode) (*fit, error) {
 	sc := meta.CurrentSchema()
 	unknown := func(c Column) bool { _, ok := findField(sc, c.Name); return !ok }
-	if mode == Strict {
-		all, err := in.Columns(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if more := slices.DeleteFunc(slices.Clone(all), func(c Column) bool { return !unknown(c) }); len(more) > 0 {
-			return nil, fmt.Errorf("the source has %s that the table lacks: add to the table, leave out of the source, or load with schema: evolve: %w", nameList(more), ErrSchema)
-		}
-		f := &fit{schema: sc}
-		return f, f.bind(all)
+	if mode == Evolve {
+		return fitEvolving(ctx, in, meta, unknown)
 	}
-	columns, decided, err := typedColumns(ctx, in, unknown)
+	all, err := in.Columns(ctx)
 	if err != nil {
 		return nil, err
 	}
-	f := &fit{schema: sc, decided: decided}
+	f := &fit{schema: sc}
+	more := slices.DeleteFunc(slices.Clone(all), func(c Column) bool { return !unknown(c) })
+	if mode == Strict && len(more) > 0 {
+		return nil, fmt.Errorf("the source has %s that the table lacks: add to the table, leave out of the source, or load with schema: evolve, or ignore: %w", nameList(more), ErrSchema)
+	}
+	for _, c := range more {
+		f.ignored = append(f.ignored, c.Name)
+	}
+	return f, f.bind(slices.DeleteFunc(slices.Clone(all), unknown))
+}
+
+// fitEvolving matches a source to a table that gets the columns it lacks, and
+// wider types where the source needs them.
+func fitEvolving(ctx context.Context, in Input, meta table.Metadata, unknown func(Column) bool) (*fit, error) {
+	sc := meta.CurrentSchema()
+	columns, decided, err := typedColumns(ctx, in, func(c Column) bool {
+		f, ok := findField(sc, c.Name)
+		return !ok || canWiden(f.Type)
+	})
+	if errors.Is(err, ErrInput) {
+		// Values that no one type holds may be what the table's type reads.
+		columns, decided, err = typedColumns(ctx, in, unknown)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f := &fit{schema: sc, decided: slices.DeleteFunc(decided, func(c Column) bool { return !unknown(c) })}
+	f.widen(columns)
 	if err := f.evolve(columns, unknown, meta.LastColumnID()); err != nil {
 		return nil, err
 	}

@@ -73,11 +73,27 @@ type Column struct {
 	Name string
 	// Type is the column's type as Arrow; nil where it is not known yet.
 	Type arrow.DataType
-	// Why says, for people, what decided an inferred type: a value, its file and line.
+	// Why says, for people, what decided the type: for an inferred one a value,
+	// its file and line.
 	Why string
 	// Declared is true where the user gave Type: a table that has the column with
 	// another one is not loaded.
 	Declared bool
+	// Seen are the numbers that decided how large an inferred type must be. Nil
+	// for a type that is known otherwise: then the type itself says it.
+	Seen []Sighting
+}
+
+// Sighting is a number in a text column that is larger, in some respect, than
+// all before it.
+type Sighting struct {
+	// Digits is the number of its digits before the point.
+	Digits int
+	// Long is true for an integer that does not fit an int, and Double for a
+	// number that is out of the range of a float.
+	Long, Double bool
+	// At says, for people, which value it is, with its file and line.
+	At string
 }
 
 // Request says what a load reads from its input.

@@ -99,6 +99,7 @@ func auditStats(schema *iceberg.Schema, df iceberg.DataFile, id int, column *arr
 	if _, primitive := typ.(iceberg.PrimitiveType); !ok || !primitive {
 		return nil
 	}
+	typ = asWritten(typ, column.DataType())
 	if n, ok := df.ValueCounts()[id]; ok && n != int64(column.Len()) {
 		return fmt.Errorf("field %d has %d values, its entry says %d", id, column.Len(), n)
 	}
@@ -123,6 +124,22 @@ func auditStats(schema *iceberg.Schema, df iceberg.DataFile, id int, column *arr
 		return fmt.Errorf("field %d has %d NaN, its entry says %d", id, nans, n)
 	}
 	return nil
+}
+
+// asWritten is a column's type when its file was written, if the column was
+// widened since: the bounds of the file are of that type.
+func asWritten(typ iceberg.Type, column arrow.DataType) iceberg.Type {
+	switch typ.(type) {
+	case iceberg.Int64Type:
+		if column.ID() == arrow.INT32 {
+			return iceberg.PrimitiveTypes.Int32
+		}
+	case iceberg.Float64Type:
+		if column.ID() == arrow.FLOAT32 {
+			return iceberg.PrimitiveTypes.Float32
+		}
+	}
+	return typ
 }
 
 // auditPartition checks that each row belongs to the file's partition.

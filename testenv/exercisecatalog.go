@@ -42,6 +42,7 @@ func ExerciseCatalog(t *testing.T, open func(testing.TB) CatalogOnTrial) {
 		"Create":           (*trial).create,
 		"CommitAgain":      (*trial).commitAgain,
 		"Evolve":           (*trial).evolve,
+		"Widen":            (*trial).widen,
 		"StaleHead":        (*trial).staleHead,
 		"RefusedCreate":    (*trial).refusedCreate,
 		"LostAnswer":       (*trial).lostAnswer,
@@ -175,6 +176,28 @@ func (x *trial) evolve() {
 		x.Error("the column is not there")
 	}
 	x.more = " NULL"
+}
+
+// A wider type and the value that needs it come in one commit.
+func (x *trial) widen() {
+	narrow := EventArrow().Fields()
+	at := slices.IndexFunc(narrow, func(f arrow.Field) bool { return f.Name == "value" })
+	narrow[at].Type = arrow.PrimitiveTypes.Int32
+	src := Rows(x, arrow.NewSchema(narrow, nil), trialEvent(1, 1).Row())
+	receipt, err := (&lake.Loader{Catalog: x.cat}).Load(x.Context(), x.load, src, x.window(1))
+	if err != nil {
+		x.Fatal(err)
+	}
+	x.landed(receipt, 1, 1)
+	x.load.Schema = lake.Evolve
+	in := NewInjector(-1, Fail)
+	x.day(in.Catalog(x.cat), 2, 3_000_000_000)
+	if n := in.Count("commit"); n != 1 {
+		x.Errorf("%d commits widened a column for its data, want 1", n)
+	}
+	if f, _ := Load(x, x.Open(x), x.load.Table).Schema().FindFieldByName("value"); f.Type.String() != "long" {
+		x.Errorf("the column is %s, want long", f.Type)
+	}
 }
 
 // A commit on a head that is another by now changes nothing.

@@ -77,7 +77,7 @@ var endings = []ending{ //nolint:gochecknoglobals // a table that nobody changes
 	},
 	{
 		wraps(lake.ErrSchema), 1, "schema", lake.Failed,
-		"calve plan shows the columns; --schema evolve adds columns that the table lacks",
+		"calve plan shows the columns; --schema evolve adds columns that the table lacks, --schema ignore leaves them out",
 	},
 	{wraps(lake.ErrBug), 1, "bug", lake.Failed, "the table is as it was"},
 	{wraps(lake.ErrTemporary), 75, "temporary", lake.Failed, "the table is as it was: run the same command again"},

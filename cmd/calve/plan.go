@@ -134,8 +134,35 @@ func printPlannedFiles(w io.Writer, what string, files []lake.PlannedFile) error
 	return out.Flush()
 }
 
-// printPlannedColumns prints the columns that the load would bring.
+// printPlannedColumns prints the columns that the load would bring, widen or
+// leave out.
 func printPlannedColumns(w io.Writer, p *lake.Plan) error {
+	if err := printAddedColumns(w, p); err != nil {
+		return err
+	}
+	if err := printWidenedColumns(w, p); err != nil {
+		return err
+	}
+	if len(p.Ignored) == 0 {
+		return nil
+	}
+	_, err := fmt.Fprintf(w, "\nignored: %s, which the table lacks\n", quoted(p.Ignored))
+	return err
+}
+
+func printWidenedColumns(w io.Writer, p *lake.Plan) error {
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	head := "\ncolumns to widen:\n"
+	for _, c := range p.Columns {
+		if c.Was != "" {
+			fmt.Fprintf(out, "%s  %s\t%s to %s\t%s\n", head, c.Name, c.Was, c.Type, c.Why)
+			head = ""
+		}
+	}
+	return out.Flush()
+}
+
+func printAddedColumns(w io.Writer, p *lake.Plan) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	head := "\ncolumns to add:\n"
 	if p.Creates {
@@ -171,6 +198,7 @@ type planned struct {
 	Source         plannedSource      `json:"source"`
 	PartitionBy    []string           `json:"partition_by"`
 	Columns        []plannedColumn    `json:"columns"`
+	Ignored        []string           `json:"ignored_columns,omitempty"`
 	Manifests      plannedManifests   `json:"manifests"`
 	Inside         []plannedFile      `json:"inside"`
 	Straddling     []plannedFile      `json:"straddling"`
@@ -191,6 +219,7 @@ type plannedColumn struct {
 	Name  string `json:"name"`
 	Type  string `json:"type"`
 	Added bool   `json:"added"`
+	Was   string `json:"was,omitempty"`
 	Why   string `json:"why,omitempty"`
 }
 
@@ -216,6 +245,7 @@ func planAnswer(p *lake.Plan) planned {
 		},
 		PartitionBy: filled(p.PartitionFields),
 		Columns:     []plannedColumn{},
+		Ignored:     p.Ignored,
 		Manifests:   plannedManifests{p.Manifests, p.Opened},
 		Inside:      plannedFiles(p.Inside), Straddling: plannedFiles(p.Straddling),
 		Warnings: append([]lake.Warning{}, p.Warnings...),

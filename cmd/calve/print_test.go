@@ -150,15 +150,17 @@ func TestReceiptForPeople(t *testing.T) {
 		Outcome: lake.Landed, Load: "flights", Table: "demo.flights", Branch: "main",
 		Window:     &lake.WindowJSON{From: "2013-01-02T00:00:00Z", To: "2013-01-03T00:00:00Z"},
 		SnapshotID: "7", BaseSnapshotID: "3", Watermark: &mark, Attempts: 2, Seconds: 0.44,
-		Rows:  lake.RowCounts{Read: 1200, Outside: 270, Written: 930, Replaced: 930, ReplacedAtMost: true, Foreign: 2},
-		Files: lake.FileCounts{Read: 1, Added: 1, Removed: 2, Rewritten: 1},
-		Bytes: lake.ByteCounts{Read: 90000, Written: 4096},
+		Rows:    lake.RowCounts{Read: 1200, Outside: 270, Written: 930, Replaced: 930, ReplacedAtMost: true, Foreign: 2},
+		Ignored: []string{"wind"},
+		Files:   lake.FileCounts{Read: 1, Added: 1, Removed: 2, Rewritten: 1},
+		Bytes:   lake.ByteCounts{Read: 90000, Written: 4096},
 	}
 	var out bytes.Buffer
 	printReceipt(&out, r)
 	want := `landed     demo.flights [2013-01-02T00:00:00Z, 2013-01-03T00:00:00Z)
 rows       930 written, at most 930 replaced; 1,200 read, of which 270 outside the window
 foreign    2 of the replaced rows were committed by others since this load began
+ignored    "wind" of the source, which the table lacks
 files      1 added, 2 removed (1 of them rewritten); 1 read
 bytes      4.0 KiB written; 88 KiB read
 snapshot   7 on 3
@@ -246,7 +248,8 @@ func TestPlanForPeopleAndMachines(t *testing.T) {
 		BaseSnapshotID: math.MaxInt64, Manifests: 5, Opened: 1, PartitionFields: []string{"day(time_hour)"},
 		Inside:     []lake.PlannedFile{{Path: "x/1.parquet", Partition: "time_hour_day=2013-01-02", Rows: 930, Bytes: 1024}},
 		Straddling: []lake.PlannedFile{{Path: "x/2.parquet", Rows: 1, Bytes: 10}},
-		Columns:    []lake.PlannedColumn{{Name: "legacy", Type: "long"}, {Name: "gate", Type: "string", Added: true, Why: `"A7" in b.csv line 2`}},
+		Columns:    []lake.PlannedColumn{{Name: "legacy", Type: "long"}, {Name: "gate", Type: "string", Added: true, Why: `"A7" in b.csv line 2`}, {Name: "delay", Type: "long", Was: "int", Why: `"3000000000" at b.csv line 3`}},
+		Ignored:    []string{"wind", "rain"},
 		Warnings:   []lake.Warning{{Engines: []string{"Spark", "Trino"}, Column: "gate", Text: "is not read"}},
 	}
 	var out bytes.Buffer
@@ -259,6 +262,8 @@ func TestPlanForPeopleAndMachines(t *testing.T) {
 		"base        9223372036854775807\n", "manifests   5, 1 can hold rows of the window\n",
 		"inside      1 file (930 rows, 1.0 KiB): dropped whole\n", "straddling  1 file (1 row, 10 B): rewritten",
 		"columns to add:\n  gate  string  because of \"A7\" in b.csv line 2\n",
+		"columns to widen:\n  delay  int to long  \"3000000000\" at b.csv line 3\n",
+		"\nignored: \"wind\", \"rain\", which the table lacks\n",
 		"\nother engines:\n  Spark, Trino: column \"gate\": is not read\n",
 	} {
 		if !strings.Contains(out.String(), want) {
@@ -269,7 +274,8 @@ func TestPlanForPeopleAndMachines(t *testing.T) {
 		t.Errorf("a column that is there already is shown:\n%s", out.String())
 	}
 	line, err := jsonLine(planAnswer(p).ended(failure{}))
-	if err != nil || !strings.Contains(string(line), `"base_snapshot_id":"9223372036854775807"`) || !strings.Contains(string(line), `"error":null`) ||
+	if err != nil || !strings.Contains(string(line), `"base_snapshot_id":"9223372036854775807"`) ||
+		!strings.Contains(string(line), `"was":"int"`) || !strings.Contains(string(line), `"ignored_columns":["wind","rain"]`) || !strings.Contains(string(line), `"error":null`) ||
 		!strings.Contains(string(line), `"warnings":[{"engines":["Spark","Trino"],"column":"gate","text":"is not read"}]`) {
 		t.Errorf("%v %s", err, line)
 	}

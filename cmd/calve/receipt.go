@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/dustin/go-humanize"
@@ -56,6 +57,9 @@ func printWritten(out io.Writer, r lake.Receipt) {
 	printRead(out, r)
 	if r.Rows.Foreign > 0 {
 		fmt.Fprintf(out, "\nforeign    %s of the replaced rows were committed by others since this load began", humanize.Comma(r.Rows.Foreign))
+	}
+	if len(r.Ignored) > 0 {
+		fmt.Fprintf(out, "\nignored    %s of the source, which the table lacks", quoted(r.Ignored))
 	}
 	fmt.Fprintf(out, "\nfiles      %d added, %d removed", r.Files.Added, r.Files.Removed)
 	if r.Files.Rewritten > 0 {
@@ -123,6 +127,15 @@ func plural[N int | int64](n N, word string) string {
 		return "1 " + word
 	}
 	return humanize.Comma(int64(n)) + " " + word + "s"
+}
+
+// quoted is a list of names, each in quotes.
+func quoted(names []string) string {
+	list := make([]string, len(names))
+	for i, name := range names {
+		list[i] = strconv.Quote(name)
+	}
+	return strings.Join(list, ", ")
 }
 
 func listOr(list []string, none string) string {

@@ -37,7 +37,7 @@ type selectionFlags struct {
 	TimeColumn      string            `placeholder:"COLUMN" group:"table" help:"The column that windows are on."`
 	PartitionBy     []string          `placeholder:"EXPR" sep:"none" group:"table" help:"Partitions of a new table: day(ts), bucket(16, id), region. Repeat for more; an empty one for none. Default: the day of the time column."`
 	Scope           map[string]string `placeholder:"COLUMN=VALUE" mapsep:"none" group:"table" help:"Own only rows with this value, so that several loads share a table. Repeat for more."`
-	Schema          string            `placeholder:"MODE" group:"table" help:"What columns mean that the table lacks: strict (an error, default) or evolve (add them)."`
+	Schema          string            `placeholder:"MODE" group:"table" help:"What columns mean that the table lacks: strict (an error, default), ignore (not read) or evolve (added; types are widened where needed)."`
 	TakeOver        bool              `group:"table" help:"For one run: own what another load of the table has claimed that runs no more, or something else than this load did before."`
 	Branch          string            `placeholder:"NAME" group:"table" help:"Branch of the table. Default: main."`
 	CreateNamespace bool              `group:"table" help:"Create the table's namespace if it is missing; the embedded catalog always does."`
