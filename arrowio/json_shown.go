@@ -18,10 +18,10 @@ func shownStart(rest []byte) string {
 		return "the end of the line"
 	}
 	n := len(rest)
-	switch ch := rest[0]; {
-	case ch == '"':
+	switch rest[0] {
+	case '"':
 		n = quotedLen(rest)
-	case ch == '{' || ch == '[':
+	case '{', '[':
 		n = nestedLen(rest)
 	default:
 		if i := bytes.IndexAny(rest, ",}] \t\r"); i >= 0 {

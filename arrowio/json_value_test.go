@@ -151,8 +151,12 @@ func TestNDJSONTimesAndBytes(t *testing.T) {
 		{`"f81d4fae-7dec-11d0-a765-00a0c91e6bf6"`, "f81d4fae-7dec-11d0-a765-00a0c91e6bf6"}, {`"f81d"`, `!"f81d" is not a uuid`},
 	})
 	wantValues(t, arrow.BinaryTypes.Binary, NDJSONOptions{}, [][2]string{
-		{`"00ff7A"`, "AP96"}, {`""`, ""}, {"null", "(null)"},
-		{`"0"`, `!"0" is not binary in hexadecimal digits`}, {`"AP96/w=="`, `!"AP96/w==" is not binary in hexadecimal digits`}, {"1", "!1" + numberIn + "binary in hexadecimal digits, written in quotes"},
+		{`"00ff7A"`, "AP96"},
+		{`""`, ""},
+		{"null", "(null)"},
+		{`"0"`, `!"0" is not binary in hexadecimal digits`},
+		{`"AP96/w=="`, `!"AP96/w==" is not binary in hexadecimal digits`},
+		{"1", "!1" + numberIn + "binary in hexadecimal digits, written in quotes"},
 	})
 	wantValues(t, &arrow.FixedSizeBinaryType{ByteWidth: 2}, NDJSONOptions{}, [][2]string{
 		{`"00ff"`, "AP8="}, {`"00"`, `!"00" is not fixed[2] in hexadecimal digits: it has 1 bytes`},
