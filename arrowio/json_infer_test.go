@@ -62,11 +62,11 @@ func TestNDJSONInfersFromAllFiles(t *testing.T) {
 	files := memFiles{{"a.ndjson", `{"v":1,"w":1}` + "\n"}, {"b.ndjson", "\n\n" + `{"v":2.5,"o":{"k":1}}` + "\n"}, {"c.ndjson", `{"o":{"l":"x"}}`}}
 	in := files.ndjson(t, 0, NDJSONOptions{Types: map[string]arrow.DataType{"w": str}})
 	columns, err := in.Columns(t.Context())
-	if want := "[{v <nil> } {w utf8 declared} {o <nil> }]"; err != nil || fmt.Sprint(columns) != want {
+	if want := "[{v <nil>  false []} {w utf8 declared false []} {o <nil>  false []}]"; err != nil || fmt.Sprint(columns) != want {
 		t.Errorf("Columns() = %v, %v, want %s", columns, err, want)
 	}
 	columns, err = in.Infer(t.Context(), []string{"o", "w", "v"})
-	want := `[{o struct<k: int64 nullable, l: utf8 nullable> {"k":1} at b.ndjson line 3} {w utf8 declared} {v decimal(18, 1) 2.5 at b.ndjson line 3}]`
+	want := `[{o struct<k: int64 nullable, l: utf8 nullable> {"k":1} at b.ndjson line 3 false []} {w utf8 declared false []} {v decimal(18, 1) 2.5 at b.ndjson line 3 false [{1 false false 1 at a.ndjson line 1} {1 false false 2.5 at b.ndjson line 3}]}]`
 	if err != nil || fmt.Sprint(columns) != want {
 		t.Errorf("Infer() = %v, %v, want %s", columns, err, want)
 	}

@@ -26,12 +26,16 @@ type attempt struct {
 	files   FileCounts
 	written int64 // bytes of the data files added
 	state   state
+	// unchanged is true where id is a snapshot that stands, and nothing is added.
+	unchanged bool
 	// expires is what it expires, instead of adding a snapshot.
 	expires *expiring
 }
 
 // attemptOn builds a snapshot on the head just read that replaces the window's
 // rows by the staged files.
+//
+// An attempt without updates means that the table holds these rows already.
 //
 // The first attempt also merges manifests; later ones, which race with others,
 // are as short as they can be.
@@ -42,13 +46,18 @@ func (j *loading) attemptOn(ctx context.Context, head *table.Table, staged []ice
 	if err != nil {
 		return nil, err
 	}
-	known, err := readState(meta, j.load.Branch, snap, j.load.Name)
+	known, err := stateAt(ctx, head, j.Timeout, j.load.Branch, snap, j.load.Name)
 	if err != nil {
 		return nil, err
 	}
 	found, err := j.survey(store, meta, snap)
 	if err != nil {
 		return nil, err
+	}
+	if first {
+		if s := j.standing(head, found); s != nil && s.digest == *j.digest {
+			return s.attempt(), nil
+		}
 	}
 	a := &attempt{id: j.freshID(meta), sequence: meta.LastSequenceNumber() + 1, state: known.add(j.owned.window)}
 	if snap != nil {
@@ -319,6 +328,7 @@ func (j *loading) describe(head *table.Table, snap *table.Snapshot, list string,
 		builder.NewRetainingSnapshotRefUpdate(j.load.Branch, a.id, table.BranchRef))
 	if j.load.Branch == table.MainBranch {
 		a.updates = append(a.updates, table.NewSetPropertiesUpdate(a.state.properties(j.load.Name, a.id, a.sequence)))
+		a.updates = append(a.updates, j.claiming(meta)...)
 	}
 	return nil
 }

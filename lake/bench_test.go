@@ -158,7 +158,7 @@ type history struct {
 func newHistory(b *testing.B, n int) *history {
 	b.Helper()
 	cat := testenv.Catalog(b)
-	h := &history{&events{tb: b, cat: cat, model: &testenv.Model{}, check: testenv.Check(b, cat, testenv.Ident("history"), nil), load: lake.Load{Table: testenv.Ident("history"), TimeColumn: "event_time"}}, n}
+	h := &history{&events{tb: b, cat: cat, model: &testenv.Model{}, check: testenv.Check(b, cat, testenv.Ident("history"), nil), load: lake.Load{Table: testenv.Ident("history"), TimeColumn: "event_time", CommitUnchanged: true}}, n}
 	for day := range n {
 		h.day(day)
 	}

@@ -120,6 +120,7 @@ func TestCase12_NoWindowIsRefused(t *testing.T) {
 func TestCase36_TheRowOnTheBoundary(t *testing.T) {
 	t.Parallel()
 	e := newEvents(t, "boundary")
+	e.load.CommitUnchanged = true
 	all := []testenv.Event{
 		event(1, "2026-05-04T00:00:00Z", 1), event(2, "2026-05-04T23:59:59.999999Z", 2),
 		event(3, "2026-05-05T00:00:00Z", 3), event(4, "2026-05-05T23:59:59.999999Z", 4), event(5, "2026-05-06T00:00:00Z", 5),
@@ -145,7 +146,7 @@ func TestCase45_NullAndTheTextNull(t *testing.T) {
 	if len(values) != 2 || values[nil] != 1 || values["null"] != 1 {
 		t.Errorf("partitions: %v", values)
 	}
-	e.load.Scope = map[string]string{"region": "null"}
+	e.load.Scope, e.load.TakeOver = map[string]string{"region": "null"}, true
 	e.replace("2026-05-04", testenv.NewEvent(3, "2026-05-04T01:00:00Z", "null", 3))
 }
 
@@ -165,7 +166,7 @@ func TestCase46_EmptyTextAsPartition(t *testing.T) {
 			t.Errorf("ids where region = %q: %v, want %s", tc.region, got, tc.want)
 		}
 	}
-	e.load.Scope = map[string]string{"region": "x"}
+	e.load.Scope, e.load.TakeOver = map[string]string{"region": "x"}, true
 	e.replace("2026-05-04", testenv.NewEvent(22, "2026-05-04T02:00:00Z", "x", 22))
 	if got := e.filtered("region", "x"); !slices.Equal(got, []string{"22"}) {
 		t.Errorf("ids where region = x after the replacement: %v", got)
@@ -197,6 +198,7 @@ func (e *events) filtered(column, value string) (ids []string) {
 func TestCase48_SpecialCharactersInPartitionValues(t *testing.T) {
 	t.Parallel()
 	e := newEvents(t, "special")
+	e.load.CommitUnchanged = true
 	e.load.PartitionBy = []string{"region"}
 	values := []string{"a/b c+é=%", "x#y", "q?z", "..", "100%25", "\\", "日本"}
 	var rows []testenv.Event
@@ -396,6 +398,7 @@ func nanBatch(sc *arrow.Schema) arrow.RecordBatch {
 func TestCase33_WatermarkKeepsItsDigits(t *testing.T) {
 	t.Parallel()
 	e := newEvents(t, "digits")
+	e.load.CommitUnchanged = true
 	for range 2 {
 		r := e.replace("2026-05-04T13:00:00Z/2026-05-04T13:28:27.031153Z", event(1, "2026-05-04T13:28:27.031152Z", 1), event(2, "2026-05-04T13:28:27.031153Z", 2))
 		if *r.Watermark != "2026-05-04T13:28:27.031153Z" || r.Rows.Written != 1 {

@@ -3,6 +3,7 @@ package lake
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 )
@@ -20,18 +21,18 @@ const coverageBytes = 3500
 
 // Add returns the coverage with w merged in.
 func (c Coverage) Add(w Window) Coverage {
-	all := append(slices.Clone(c.Windows), w)
-	slices.SortFunc(all, func(a, b Window) int { return a.From.Compare(b.From) })
-	var merged []Window
-	for _, w := range all {
-		if n := len(merged); n > 0 && !w.From.After(merged[n-1].To) {
-			if w.To.After(merged[n-1].To) {
-				merged[n-1].To = w.To
-			}
-			continue
+	// Of the windows, those from first to last touch w and become one with it.
+	first := sort.Search(len(c.Windows), func(i int) bool { return !c.Windows[i].To.Before(w.From) })
+	last := sort.Search(len(c.Windows), func(i int) bool { return c.Windows[i].From.After(w.To) })
+	for _, o := range c.Windows[first:last] {
+		if o.From.Before(w.From) {
+			w.From = o.From
 		}
-		merged = append(merged, w)
+		if o.To.After(w.To) {
+			w.To = o.To
+		}
 	}
+	merged := slices.Concat(c.Windows[:first], []Window{w}, c.Windows[last:])
 	return Coverage{Before: c.Before, Windows: merged}
 }
 
@@ -102,7 +103,11 @@ func ParseCoverage(text string) (Coverage, error) {
 		if err != nil {
 			return Coverage{}, fmt.Errorf("coverage %q: %w", text, err)
 		}
-		c.Windows = append(c.Windows, Window{From: start.at, To: end.at})
+		w := Window{From: start.at, To: end.at}
+		if n := len(c.Windows); !w.From.Before(w.To) || n > 0 && !w.From.After(c.Windows[n-1].To) {
+			return Coverage{}, fmt.Errorf("coverage %q: %q is empty, or not after what is before it", text, part)
+		}
+		c.Windows = append(c.Windows, w)
 	}
 	return c, nil
 }

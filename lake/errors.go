@@ -28,6 +28,10 @@ var (
 	ErrOutsideWindow = errors.New("row outside the window")
 	// ErrRefused: a guard said no. The table is untouched; the operator decides.
 	ErrRefused = errors.New("refused")
+	// ErrClaim: the load claims what another load of the table has claimed, or
+	// otherwise than it did before; an [ErrRefused]. The table is untouched; the
+	// operator decides.
+	ErrClaim = fmt.Errorf("claimed: %w", ErrRefused)
 	// ErrSkipped: the load was asked to do nothing in this case. The table is
 	// untouched.
 	ErrSkipped = errors.New("skipped")

@@ -91,7 +91,7 @@ func TestLongTexts(t *testing.T) {
 			t.Errorf("%d rows where region is %.5s…, want 1", len(got), region)
 		}
 	}
-	e.load.Scope = map[string]string{"region": "b"}
+	e.load.Scope, e.load.TakeOver = map[string]string{"region": "b"}, true
 	if r := e.replace("2026-05-04", testenv.NewEvent(3, "2026-05-04T01:00:00Z", "b", 3)); r.Rows.Replaced != 1 {
 		t.Errorf("rows: %+v, want 1 replaced", r.Rows)
 	}

@@ -23,6 +23,9 @@ func (j *loading) fence(head *table.Table) error {
 	if err := j.tooLate(); err != nil {
 		return err
 	}
+	if err := j.admit(head.Metadata()); err != nil {
+		return err
+	}
 	between, whole := j.since(j.planned, head)
 	if !whole {
 		return fmt.Errorf("%s: %w", j.brokenHistory(head), ErrTemporary)

@@ -24,6 +24,8 @@ type HistoryEntry struct {
 	// Added, Removed and Total count records as the snapshot's summary does;
 	// survivors of a rewritten file count in both. Total is -1 where unknown.
 	Added, Removed, Total int64
+	// Digest is the digest of the rows that the load wrote of its window.
+	Digest string
 	// Coverage and Watermark are the state of Load after the snapshot.
 	Coverage, Watermark string
 }
@@ -53,7 +55,7 @@ func historyEntry(s *table.Snapshot) HistoryEntry {
 		SnapshotID: s.SnapshotID, At: time.UnixMilli(s.TimestampMs).UTC(),
 		Load: p[keyLoad], Window: p[keyWindow], Scope: p[keyScope], Run: p[keyRun], Source: p[keySource],
 		Added: number(p, "added-records", 0), Removed: number(p, "deleted-records", 0), Total: number(p, "total-records", -1),
-		Coverage: p[keyCoverage], Watermark: p[keyWatermark],
+		Digest: p[keyDigest], Coverage: p[keyCoverage], Watermark: p[keyWatermark],
 	}
 	if s.Summary != nil {
 		e.Operation = string(s.Summary.Operation)

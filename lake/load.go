@@ -17,7 +17,8 @@ import (
 
 // Load replaces the table's rows in w, within the load's scope, by the source's
 // rows for w. It either publishes one snapshot or leaves the table exactly as
-// it was; calling it again for the same window is always safe. The receipt is
+// it was; calling it again for the same window is always safe. Where the table
+// holds these rows already, nothing is published. The receipt is
 // filled as far as the load came, also with an error, which is an [*Error].
 func (l *Loader) Load(ctx context.Context, load Load, src Source, w Window) (Receipt, error) {
 	began := time.Now()
@@ -31,6 +32,9 @@ func (l *Loader) Load(ctx context.Context, load Load, src Source, w Window) (Rec
 	plan := j.plan(j.surveyed)
 	j.warned = plan.Warnings
 	j.Trace.planned(plan)
+	if stands := j.unread(); stands != nil {
+		return j.receipt(w, stands, began, nil), nil
+	}
 	staged, err := j.stage(ctx)
 	if err != nil {
 		j.discard(ctx, nil)
@@ -66,7 +70,11 @@ func (j *loading) stage(ctx context.Context) ([]iceberg.DataFile, error) {
 		Schema: j.fit.request, Time: j.fit.sourceName(j.owned.timeID), Window: j.owned.window,
 		Procs: j.Procs, Memory: j.Memory / 4,
 	})
-	return j.stageInto(ctx, j.planned, j.fit, g.pass(ctx, source), func(df iceberg.DataFile) {
+	digester, err := NewDigester(j.fit.schema, j.volatile...)
+	if err != nil {
+		return nil, err
+	}
+	files, err := j.stageInto(ctx, j.planned, j.fit, digester.beside(g.pass(ctx, source)), func(df iceberg.DataFile) {
 		j.Trace.fileStaged(df.FilePath(), df.Count(), df.FileSizeBytes())
 		j.advance(func(p *Progress) {
 			p.RowsStaged += df.Count()
@@ -74,6 +82,25 @@ func (j *loading) stage(ctx context.Context) ([]iceberg.DataFile, error) {
 			p.BytesStaged += df.FileSizeBytes()
 		})
 	})
+	if err != nil {
+		return nil, err
+	}
+	digest := digester.Digest()
+	j.digest = &digest
+	return files, j.allStaged(files)
+}
+
+// allStaged checks that as many rows were written as the guard let pass: the
+// digest counts them, the files' footers say how many they hold.
+func (j *loading) allStaged(files []iceberg.DataFile) error {
+	n := int64(0)
+	for _, df := range files {
+		n += df.Count()
+	}
+	if n != j.digest.Rows {
+		return fmt.Errorf("the staged files hold %d rows, and the source gave %d of the window: %w", n, j.digest.Rows, ErrBug)
+	}
+	return nil
 }
 
 // refusesOutside reports whether a row outside the window is an error.
@@ -181,12 +208,19 @@ func (j *loading) receipt(w Window, a *landing, began time.Time, err error) Rece
 	}
 	r.Files.Read, r.Bytes.Read = j.origin.Files, j.origin.Bytes
 	r.Rows.Read, r.Rows.Outside = j.progress.RowsRead, j.progress.RowsOutside
+	if j.digest != nil {
+		text := j.digest.String()
+		r.Digest = &text
+	}
 	if a == nil {
 		return r
 	}
 	r.Attempts = a.attempts
 	if a.attempt == nil {
 		return r
+	}
+	if a.unchanged && err == nil {
+		r.Outcome = Unchanged
 	}
 	r.SnapshotID, r.MetadataLocation = strconv.FormatInt(a.id, 10), a.metadataLocation
 	read := r.Rows

@@ -98,6 +98,10 @@ type Load struct {
 	// Scope holds constant equalities, column to value as text, that the load
 	// owns besides its window. Every row of the source must satisfy them.
 	Scope map[string]string
+	// TakeOver lets the load replace its own claim, and the claims of other loads
+	// that it meets; else it is refused with [ErrClaim]. For one run, where the
+	// other load runs no more or the load is to own something else.
+	TakeOver bool
 	// PartitionBy holds the partition fields of a new table: "day(event_time)",
 	// "bucket(16, id)", "region". Default (nil): the day of the time column;
 	// empty: none. On an existing table it must be what the table has.
@@ -108,6 +112,20 @@ type Load struct {
 	OnEmpty OnEmpty
 	// Outside says what rows outside the window mean.
 	Outside Outside
+	// Volatile names columns of the table that differ from run to run, such as
+	// a time of loading: they are stored, but left out of the [Digest].
+	Volatile []string
+	// CommitUnchanged commits also where the table holds the window's rows
+	// already, as an earlier load of this name, window and scope left them.
+	// Default: such a load commits nothing, and its outcome is [Unchanged].
+	CommitUnchanged bool
+	// IfChanged does not even read the source where its files are those of that
+	// earlier load, by [Origin.Fingerprint], and Settings and [Loader.Version]
+	// are as they were.
+	IfChanged bool
+	// Settings stands for whatever else decides which rows the source gives, such
+	// as a hash of how it is read; kept in the snapshot. Only for IfChanged.
+	Settings string
 	// Properties are set on a new table, over calve's own defaults.
 	Properties iceberg.Properties
 }
@@ -221,5 +239,5 @@ func (l Load) validate() error {
 	if _, ok := l.Scope[l.TimeColumn]; ok {
 		return fmt.Errorf("scope must not name the time column %q: that is what the window is for: %w", l.TimeColumn, ErrUsage)
 	}
-	return nil
+	return l.checkUnchanged()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -28,6 +29,10 @@ type loading struct {
 	// surveyed is what base holds of the window, until an attempt uses it.
 	surveyed *survey
 	warned   []Warning
+	// volatile are the ids of the volatile columns, in ascending order.
+	volatile []int
+	// digest is that of the staged rows; nil until they are.
+	digest *Digest
 
 	began   time.Time
 	nonce   string
@@ -68,6 +73,9 @@ func (l *Loader) prepare(ctx context.Context, load Load, src Source, w Window) (
 func (j *loading) bindSource(ctx context.Context, src Source, w Window) (err error) {
 	if !j.creates {
 		if j.owned, err = newOwned(j.load, w, j.planned.Schema()); err != nil {
+			return err
+		}
+		if err := j.admit(j.planned.Metadata()); err != nil {
 			return err
 		}
 		if err := j.pin(ctx, src, j.owned.window); err != nil {
@@ -248,8 +256,28 @@ func (j *loading) checkColumns() error {
 			return fmt.Errorf("the source has no column %q, which the scope is on: %w", eq.field.Name, ErrSchema)
 		}
 	}
+	if err := j.bindVolatile(); err != nil {
+		return err
+	}
 	_, err := newPartitioner(j.fit.schema, j.planned.Spec())
 	return err
+}
+
+// bindVolatile finds the volatile columns.
+func (j *loading) bindVolatile() error {
+	for _, name := range j.load.Volatile {
+		field, ok := findField(j.fit.schema, name)
+		if !ok {
+			return fmt.Errorf("the table has no column %q that could be volatile; it has %s: %w", name, columnNames(j.fit.schema), ErrUsage)
+		}
+		if field.ID == j.owned.timeID {
+			return fmt.Errorf("column %q must not be volatile: the window is on it: %w", name, ErrUsage)
+		}
+		j.volatile = append(j.volatile, field.ID)
+	}
+	slices.Sort(j.volatile)
+	j.volatile = slices.Compact(j.volatile)
+	return nil
 }
 
 // dataName names a new data file: the folder is for people, the name tells

@@ -358,7 +358,7 @@ func TestExpireKeepsTheStateOfABranch(t *testing.T) {
 	e.load.Branch = "dev"
 	e.replace(mayDay(2), event(2, mayDay(2)+"T01:00:00Z", 1))
 	e.load.Name = "other"
-	e.load.Scope = map[string]string{"region": "us"}
+	e.load.Scope, e.load.TakeOver = map[string]string{"region": "us"}, true
 	e.replace(mayDay(3), testenv.NewEvent(3, mayDay(3)+"T01:00:00Z", "us", 1))
 	e.load = main
 	e.replace(mayDay(4), event(4, mayDay(4)+"T01:00:00Z", 1))

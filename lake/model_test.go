@@ -132,7 +132,7 @@ type randomTable struct {
 func newRandomTable(t *testing.T, cat lake.Catalog, random *rand.Rand) *randomTable {
 	t.Helper()
 	m := &randomTable{
-		events: &events{tb: t, cat: cat, model: &testenv.Model{}, load: lake.Load{Table: testenv.Ident("model"), TimeColumn: "event_time", OnEmpty: lake.ClearEmpty}},
+		events: &events{tb: t, cat: cat, model: &testenv.Model{}, load: lake.Load{Table: testenv.Ident("model"), TimeColumn: "event_time", OnEmpty: lake.ClearEmpty, TakeOver: true}},
 		random: random, past: map[int64][]testenv.Event{}, done: map[string]int{},
 	}
 	m.local, _ = cat.(*testenv.LocalCatalog)

@@ -3,7 +3,6 @@ package lake
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"slices"
 	"sync"
@@ -77,11 +76,7 @@ func (k *maintaining) readPast(ctx context.Context, now, before *table.Table) (*
 const metadataReaders = 4
 
 func (k *maintaining) readMetadata(location string) (table.Metadata, error) {
-	t, err := table.NewFromLocation(k.s.ctx, k.Table, location, k.s.itself, nil)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", location, err)
-	}
-	return t.Metadata(), nil
+	return metadataAt(k.s, k.Table, location)
 }
 
 // step notes what is to be known of a metadata file; nothing of another table.

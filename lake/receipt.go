@@ -13,7 +13,7 @@ type Receipt struct {
 	Mode             string        `json:"mode"`
 	Branch           string        `json:"branch"`
 	Window           *WindowJSON   `json:"window"`
-	SnapshotID       string        `json:"snapshot_id"`
+	SnapshotID       string        `json:"snapshot_id"` // of an unchanged load, that of the load that stands
 	BaseSnapshotID   string        `json:"base_snapshot_id"`
 	MetadataLocation string        `json:"metadata_location"`
 	Rows             RowCounts     `json:"rows"`

@@ -32,7 +32,11 @@ func stateDepth(meta table.Metadata, tip *table.Snapshot) (depth int) {
 	return depth
 }
 
-func holdsState(p iceberg.Properties) bool { return p[keyLoad] != "" && p[keyCoverage] != "" }
+// holdsState reports whether a summary holds a load's state. That of a snapshot
+// which was cherry-picked from elsewhere is of another history.
+func holdsState(p iceberg.Properties) bool {
+	return p[keyLoad] != "" && p[keyCoverage] != "" && p["source-snapshot-id"] == ""
+}
 
 // mirrors are the properties that keep the states of main which would
 // otherwise go with the snapshots that r does not keep.

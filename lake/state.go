@@ -2,7 +2,6 @@ package lake
 
 import (
 	"fmt"
-	"iter"
 	"strconv"
 	"strings"
 	"time"
@@ -20,8 +19,11 @@ const (
 	keyScope     = "calve.scope"
 	keyMode      = "calve.mode"
 	keyRows      = "calve.rows"
+	keyDigest    = "calve.digest"   // of the rows as stored, see [Digest]
+	keyVolatile  = "calve.volatile" // field ids that the digest leaves out
 	keyRun       = "calve.run"
 	keySource    = "calve.source"
+	keySettings  = "calve.settings"
 	keyVersion   = "calve.version"
 	keyCoverage  = "calve.coverage"
 	keyWatermark = "calve.watermark"
@@ -37,36 +39,62 @@ type state struct {
 	watermark time.Time
 }
 
-// readState finds a load's state at the head of a branch: in the newest ancestor
+// readState is a load's state at the head of a branch, by the metadata alone:
+// see [stateAt].
+func readState(meta table.Metadata, branch string, head *table.Snapshot, load string) (state, error) {
+	known, _, err := findState(parentsIn(meta), nil, meta, branch, head, load)
+	return known, err
+}
+
+// findState finds a load's state at the head of a branch: in the newest ancestor
 // that the load made, else in the mirror if that is not ahead of the table. The
 // mirror is main's: to another branch it counts only if it is of its history.
-func readState(meta table.Metadata, branch string, head *table.Snapshot, load string) (state, error) {
-	var oldest *table.Snapshot
-	for s := range ancestors(meta, head) {
-		if p := summaryOf(s); p[keyLoad] == load && p[keyCoverage] != "" {
-			return parseState(p[keyCoverage], p[keyWatermark])
-		}
-		oldest = s
-	}
+// several are snapshots that are known not to be the only one of the table. sure
+// is false where expired snapshots would tell more.
+func findState(parent parents, several map[int64]bool, meta table.Metadata, branch string, head *table.Snapshot, load string) (known state, sure bool, err error) {
 	props := meta.Properties()
-	at, ok := props[propertyOf(load, "at")]
-	if !ok {
-		return state{}, nil
+	at, mirrored := props[propertyOf(load, "at")]
+	var id, sequence int64
+	if mirrored {
+		id, sequence, err = parseAt(at)
 	}
-	id, sequence, err := parseAt(at)
-	if err != nil {
-		return state{}, err
+	var oldest *table.Snapshot
+	held, count := false, 0
+	for s := range parent.of(head) {
+		if p := summaryOf(s); p[keyLoad] == load && holdsState(p) {
+			known, err = parseState(p[keyCoverage], p[keyWatermark])
+			return known, true, err
+		}
+		held = held || mirrored && s.SnapshotID == id
+		oldest = s
+		count++
 	}
-	held := head != nil && table.IsAncestorOf(head.SnapshotID, id, meta.SnapshotByID)
-	expired := meta.SnapshotByID(id) == nil && oldest != nil && sequence < oldest.SequenceNumber
-	if !held && branch != table.MainBranch {
-		return state{}, nil
+	if !mirrored || err != nil {
+		return state{}, true, mend(load, err)
 	}
-	if !held && !expired {
-		return state{}, fmt.Errorf("the state of load %q is ahead of the table: snapshot %d, which wrote it, is not in the branch's history (rolled back?): unset the table properties %s* and load again: %w",
-			load, id, propertyOf(load, ""), ErrRefused)
+	// The first snapshot of all has no parent; a catalog such as Nessie shows a
+	// later one as if it were.
+	whole := oldest != nil && oldest.ParentSnapshotID == nil && (count > 1 || oldest.SequenceNumber <= 1 || several[oldest.SnapshotID])
+	past := meta.SnapshotByID(id) == nil && oldest != nil && sequence < oldest.SequenceNumber
+	beside := oldest != nil && oldest.ParentSnapshotID != nil && *oldest.ParentSnapshotID == id
+	sure = held || whole || beside || oldest == nil
+	switch {
+	case held, beside, past && !whole && branch == table.MainBranch:
+		known, err = parseState(props[propertyOf(load, "coverage")], props[propertyOf(load, "watermark")])
+		return known, sure, mend(load, err)
+	case branch != table.MainBranch:
+		return state{}, sure, nil
 	}
-	return parseState(props[propertyOf(load, "coverage")], props[propertyOf(load, "watermark")])
+	return state{}, sure, fmt.Errorf("the state of load %q is ahead of the table: snapshot %d, which wrote it, is not in the branch's history (rolled back, or the table was made anew?): unset the table properties %s* and load again: %w",
+		load, id, propertyOf(load, ""), ErrRefused)
+}
+
+// mend says how to mend a mirror that cannot be read.
+func mend(load string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("load %q: %w: it is read from the table properties %s*, of which no snapshot of the load is left to tell more: set them right, or unset them and load again", load, err, propertyOf(load, ""))
 }
 
 func parseAt(at string) (id, sequence int64, err error) {
@@ -87,6 +115,9 @@ func parseState(coverage, watermark string) (state, error) {
 		return state{}, fmt.Errorf("read the state: %w: %w", err, ErrRefused)
 	}
 	s := state{coverage: c}
+	if watermark == "" && len(c.Windows) > 0 {
+		return state{}, fmt.Errorf("read the state: the coverage %q is without a watermark: %w", coverage, ErrRefused)
+	}
 	if watermark != "" {
 		b, err := parseBound(watermark)
 		if err != nil {
@@ -117,22 +148,6 @@ func (s state) properties(load string, id, sequence int64) iceberg.Properties {
 		propertyOf(load, "coverage"):  s.coverage.String(),
 		propertyOf(load, "watermark"): shortTime(s.watermark),
 		propertyOf(load, "at"):        fmt.Sprintf("%d:%d", id, sequence),
-	}
-}
-
-// ancestors are a snapshot and those before it, newest first, as far as the
-// metadata has them. It ends also where the metadata is wrong and they go round
-// in a circle.
-func ancestors(meta table.Metadata, head *table.Snapshot) iter.Seq[*table.Snapshot] {
-	return func(yield func(*table.Snapshot) bool) {
-		seen := map[int64]bool{}
-		for s := head; s != nil && !seen[s.SnapshotID] && yield(s); {
-			seen[s.SnapshotID] = true
-			if s.ParentSnapshotID == nil {
-				return
-			}
-			s = meta.SnapshotByID(*s.ParentSnapshotID)
-		}
 	}
 }
 

@@ -30,6 +30,35 @@ func (s Step) IsZero() bool { return s == Step{} }
 
 var stepForm = regexp.MustCompile(`^P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$`)
 
+// floor is the latest bound of the step's grid, in t's zone, that is not after
+// t: whole years, months, days (weeks begin on Monday), or, in UTC, multiples of
+// a length of time. Its error wraps [ErrWindow].
+func (s Step) floor(t time.Time) (time.Time, error) {
+	y, m, d := t.Date()
+	switch {
+	case s.Time > 0 && s == Step{Time: s.Time}:
+		return t.Truncate(s.Time), nil
+	case s.Days > 0 && s == Step{Days: s.Days}:
+		since := int((time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Unix() - time.Time{}.Unix()) / 86400) // 0001-01-01 is a Monday
+		return time.Date(y, m, d-since%s.Days, 0, 0, 0, 0, t.Location()), nil
+	case s.Months > 0 && s == Step{Months: s.Months}:
+		months := 12*y + int(m) - 1
+		return time.Date(0, time.Month(months-months%s.Months+1), 1, 0, 0, 0, 0, t.Location()), nil
+	case s.Years > 0 && s == Step{Years: s.Years}:
+		return time.Date(y-y%s.Years, 1, 1, 0, 0, 0, 0, t.Location()), nil
+	}
+	return time.Time{}, fmt.Errorf("a step is a number of one unit, such as P1D, P1M or PT1H: %w", ErrWindow)
+}
+
+// ParseEvery is [ParseStep] for a step that has a grid: a number of one unit.
+func ParseEvery(text string) (Step, error) {
+	s, err := ParseStep(text)
+	if err == nil {
+		_, err = s.floor(time.Time{})
+	}
+	return s, err
+}
+
 // ParseStep reads an ISO 8601 duration such as P1D, P1M, PT1H or PT15M, a number
 // with a unit, such as 1d, or 0. Units are s, m (minutes), h, d, w, mo (months)
 // and y. Its error wraps [ErrWindow].

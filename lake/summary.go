@@ -3,6 +3,7 @@ package lake
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
@@ -23,12 +24,25 @@ func (j *loading) summary(parent *table.Snapshot, c *changes, a *attempt) *table
 	set(keyScope, j.owned.scopeText())
 	set(keyMode, "replace")
 	set(keyRows, strconv.FormatInt(a.rows.Written, 10))
+	set(keyDigest, j.digest.String())
+	set(keyVolatile, idList(j.volatile))
 	set(keyRun, j.Run)
 	set(keySource, sourceText(j.origin))
+	set(keySettings, j.load.Settings)
 	set(keyVersion, j.Version)
 	set(keyCoverage, a.state.coverage.String())
 	set(keyWatermark, shortTime(a.state.watermark))
 	return &table.Summary{Operation: operation(c), Properties: p}
+}
+
+// idList prints field ids. Names would not do: a column may be renamed, and
+// another be given its name.
+func idList(ids []int) string {
+	var list []string
+	for _, id := range ids {
+		list = append(list, strconv.Itoa(id))
+	}
+	return strings.Join(list, ",")
 }
 
 // operation tells the truth about what a snapshot does. One that changes only

@@ -61,7 +61,7 @@ func TestSuperseded(t *testing.T) {
 		src := source(t, event(2, "2026-05-04T02:00:00Z", 2))
 		src.BeforeRead = func() {
 			mine := e.load
-			e.load.Scope = map[string]string{"region": "us"}
+			e.load.Scope, e.load.Name = map[string]string{"region": "us"}, "american"
 			e.replace("2026-05-04", testenv.NewEvent(3, "2026-05-04T01:00:00Z", "us", 3))
 			e.load = mine
 		}

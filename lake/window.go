@@ -108,6 +108,27 @@ func (w Window) Split(step Step, zone *time.Location) ([]Window, error) {
 	return parts, nil
 }
 
+// cut is Split at the bounds of the step's grid, so that the first part too may
+// be shorter.
+func (w Window) cut(step Step, zone *time.Location) (parts []Window, err error) {
+	if zone == nil || w.Wall {
+		zone = time.UTC
+	}
+	start, err := step.floor(w.From.In(zone))
+	if err != nil {
+		return nil, err
+	}
+	first := step.After(start).UTC()
+	if !first.After(w.From) { // a local day that was skipped, or one of 25 hours
+		first = step.After(step.After(start)).UTC()
+	}
+	if !first.Before(w.To) {
+		return []Window{w}, nil
+	}
+	rest, err := Window{From: first, To: w.To, Wall: w.Wall}.Split(step, zone)
+	return append([]Window{{From: w.From, To: first, Wall: w.Wall}}, rest...), err
+}
+
 // Align returns the smallest window that contains w and whose bounds are
 // bounds of t's partitions: year, month, day or hour. Iceberg's time
 // transforms are in UTC, whatever zone w was written in.

@@ -224,3 +224,34 @@ func TestCoverageForgetsTheOldest(t *testing.T) {
 		t.Error("a coverage that has forgotten does not print the same after it was read")
 	}
 }
+
+// FuzzCoverage: what can be read prints the same once it was printed, and a
+// window that is added is held, with all that was held before.
+func FuzzCoverage(f *testing.F) {
+	for _, text := range []string{"", "2026-01-01/2026-05-03,2026-05-04T10/2026-05-05", "?/2026-01-01,2026-01-02/2026-01-03", "?/2026-01-01", "2026-01-02/2026-01-01"} {
+		f.Add(text, int64(0), int64(3600))
+	}
+	f.Fuzz(func(t *testing.T, text string, from, seconds int64) {
+		c, err := ParseCoverage(text)
+		if err != nil || from < 0 || from > 1<<37 || seconds <= 0 || seconds > 1<<37 {
+			return
+		}
+		w := Window{From: time.Unix(from, 0).UTC(), To: time.Unix(from+seconds, 0).UTC()}
+		all := c.Add(w)
+		for _, o := range append(c.Windows, w) {
+			if !all.Holds(o) {
+				t.Fatalf("%q with %v is %q, which does not hold %v", text, w, all, o)
+			}
+		}
+		once := all.String()
+		back, err := ParseCoverage(once)
+		if err != nil || back.String() != once || len(once) > coverageBytes+100 {
+			t.Fatalf("%q is read as %q, %v", once, back, err)
+		}
+		for _, g := range back.Gaps(Window{From: w.From.Add(-time.Hour), To: w.To.Add(time.Hour)}) {
+			if !g.Unknown && g.Overlaps(w) {
+				t.Fatalf("%q with %v has the gap %v", text, w, g)
+			}
+		}
+	})
+}

@@ -20,6 +20,7 @@ type commands struct {
 	History  historyCommand  `cmd:"" help:"List the snapshots of a table, newest first."`
 	Rows     rowsCommand     `cmd:"" help:"Print rows of a table, or count them."`
 	Connect  connectCommand  `cmd:"" help:"Print how another engine reads a table."`
+	Undo     undoCommand     `cmd:"" help:"Go back to the snapshot before a load."`
 	Maintain maintainCommand `cmd:"" help:"Expire snapshots, delete orphans and old metadata files."`
 	Init     initCommand     `cmd:"" help:"Write a commented calve.yaml to start from."`
 	Schema   schemaCommand   `cmd:"" help:"Print the JSON schema of calve.yaml, for editors."`
@@ -67,6 +68,8 @@ func newApp(args []string, stdout, stderr io.Writer) *app {
 			a.answer = loadAnswer{}
 		case i == 0 && arg == "maintain":
 			a.answer = maintenanceAnswer{}
+		case i == 0 && arg == "undo":
+			a.answer = undoAnswer{}
 		case arg == "--json":
 			a.json = true
 		case given:
@@ -110,6 +113,7 @@ func (a *app) dispatch(ctx context.Context, args []string) (err error) {
 			{Key: "source", Title: "Source:"},
 			{Key: "table", Title: "Table:"},
 			{Key: "catalog", Title: "Catalog:"},
+			{Key: "gaps", Title: "Gaps:"},
 		}),
 		kong.BindTo(ctx, (*context.Context)(nil)), kong.Bind(a),
 	)

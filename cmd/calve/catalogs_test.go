@@ -56,7 +56,7 @@ func (s *catalogScene) loads() {
 	s.Helper()
 	s.calve(10, "load", "events", "--window", "2026-05-04")
 	s.calve(0, "load", "events", "--window", "2026-05-04", "--create-namespace")
-	s.calve(0, "load", "events", "--window", "2026-05-04")
+	s.calve(0, "load", "events", "--window", "2026-05-04", "--commit-unchanged")
 	if out := s.calve(0, "rows", "demo.events", "--count"); !strings.Contains(out, "2\n") {
 		s.Errorf("rows: %q, want 2", out)
 	}

@@ -40,6 +40,10 @@ var endings = []ending{ //nolint:gochecknoglobals // a table that nobody changes
 	{wraps(errNoOverwrite), 14, "refused", lake.Refused, "remove the file first, or work in another folder"},
 	{wraps(errNoSnippet), 14, "refused", lake.Refused, "calve rows TABLE reads it wherever it is"},
 	{
+		wraps(lake.ErrClaim), 14, "claim", lake.Refused,
+		"the table is as it was; calve history TABLE shows which loads it has",
+	},
+	{
 		wraps(lake.ErrRefused), 14, "refused", lake.Refused,
 		"the table is as it was",
 	},

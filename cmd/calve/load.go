@@ -15,6 +15,9 @@ import (
 type loadCommand struct {
 	selectionFlags
 
+	CommitUnchanged bool `help:"Commit a snapshot also where the table holds these rows of the window already."`
+	IfChanged       bool `help:"Do not read the source where its files are those that were loaded, by their names, sizes and etags, and are read in the same way by the same version of calve."`
+
 	RunLabel   string `name:"run" placeholder:"LABEL" help:"A label from the orchestrator, kept in the snapshot. It never means that a load is done already."`
 	JSON       bool   `help:"Print the receipt as one line of JSON, the last of stdout, also on failure."`
 	ResultFile string `placeholder:"FILE" help:"Write the same line to this file, by rename."`
@@ -26,12 +29,17 @@ func (loadCommand) Help() string {
 	return `The window's rows in the table become the source's rows for that window, in one
 snapshot, or the table stays exactly as it was. Running it again is always safe.
 
+Where the table holds these rows already, as an earlier load of the window left them,
+nothing is committed and the outcome is "unchanged". That is said by their digest, and
+only where no other writer has touched the window since.
+
 Examples:
 
     calve load payments --window 2026-05-04
     calve load --source 'data/*.csv' --table demo.payments --time-column event_time --window 2026-05-04
     calve load payments --from '{{ data_interval_start }}' --to '{{ data_interval_end }}' --json
-    calve load payments --window 2026-05-04 --allow-empty` +
+    calve load payments --window 2026-05-04 --allow-empty
+    calve load payments --window 2026-05-04 --if-changed` +
 		codes(0, 1, 2, 10, 11, 12, 14, 75, 99, 130)
 }
 
@@ -64,6 +72,7 @@ func (c *loadCommand) Run(ctx context.Context, a *app) error {
 			return err
 		}
 	}
+	s.load.CommitUnchanged, s.load.IfChanged = c.CommitUnchanged, c.IfChanged
 	loader := lake.Loader{Catalog: cat, Memory: int64(c.Memory), Timeout: c.Timeout, Run: c.RunLabel, Version: programVersion(), Trace: show.trace()}
 	loader.Trace.Sent = func() { a.sent.Store(true) }
 	receipt, err := loader.Load(ctx, s.load, src, s.window)

@@ -17,14 +17,44 @@ func printReceipt(out io.Writer, r lake.Receipt) {
 	if r.Window != nil {
 		fmt.Fprintf(out, " [%s, %s)", r.Window.From, r.Window.To)
 	}
+	fmt.Fprintln(out)
+	if r.Outcome == lake.Unchanged {
+		printStanding(out, r)
+	} else {
+		printWritten(out, r)
+	}
+	if r.Digest != nil {
+		fmt.Fprintf(out, "digest     %s\n", *r.Digest)
+	}
+	if r.Watermark != nil {
+		fmt.Fprintf(out, "watermark  %s\n", *r.Watermark)
+	}
+	fmt.Fprintf(out, "took       %.1f s", r.Seconds)
+	if r.Attempts > 1 {
+		fmt.Fprintf(out, ", %d attempts to commit", r.Attempts)
+	}
+	fmt.Fprintln(out)
+}
+
+// printStanding prints that a window's rows stand as an earlier load left them.
+func printStanding(out io.Writer, r lake.Receipt) {
+	fmt.Fprintf(out, "rows       %s are in the table already; ", humanize.Comma(r.Rows.Written))
+	if r.Rows.Read == 0 && r.Rows.Written > 0 {
+		fmt.Fprint(out, "the source's files are those that were loaded, and were not read")
+	} else {
+		printRead(out, r)
+	}
+	fmt.Fprintf(out, "\nsnapshot   %s stands\n", r.SnapshotID)
+}
+
+// printWritten prints what a load changed.
+func printWritten(out io.Writer, r lake.Receipt) {
 	replaced := humanize.Comma(r.Rows.Replaced)
 	if r.Rows.ReplacedAtMost {
 		replaced = "at most " + replaced
 	}
-	fmt.Fprintf(out, "\nrows       %s written, %s replaced; %s read", humanize.Comma(r.Rows.Written), replaced, humanize.Comma(r.Rows.Read))
-	if r.Rows.Outside > 0 {
-		fmt.Fprintf(out, ", of which %s outside the window", humanize.Comma(r.Rows.Outside))
-	}
+	fmt.Fprintf(out, "rows       %s written, %s replaced; ", humanize.Comma(r.Rows.Written), replaced)
+	printRead(out, r)
 	if r.Rows.Foreign > 0 {
 		fmt.Fprintf(out, "\nforeign    %s of the replaced rows were committed by others since this load began", humanize.Comma(r.Rows.Foreign))
 	}
@@ -44,14 +74,13 @@ func printReceipt(out io.Writer, r lake.Receipt) {
 		}
 		fmt.Fprintln(out)
 	}
-	if r.Watermark != nil {
-		fmt.Fprintf(out, "watermark  %s\n", *r.Watermark)
+}
+
+func printRead(out io.Writer, r lake.Receipt) {
+	fmt.Fprintf(out, "%s read", humanize.Comma(r.Rows.Read))
+	if r.Rows.Outside > 0 {
+		fmt.Fprintf(out, ", of which %s outside the window", humanize.Comma(r.Rows.Outside))
 	}
-	fmt.Fprintf(out, "took       %.1f s", r.Seconds)
-	if r.Attempts > 1 {
-		fmt.Fprintf(out, ", %d attempts to commit", r.Attempts)
-	}
-	fmt.Fprintln(out)
 }
 
 // planLine is what a load is about to do, in one line.

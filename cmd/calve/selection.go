@@ -1,6 +1,9 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -35,6 +38,7 @@ type selectionFlags struct {
 	PartitionBy     []string          `placeholder:"EXPR" sep:"none" group:"table" help:"Partitions of a new table: day(ts), bucket(16, id), region. Repeat for more; an empty one for none. Default: the day of the time column."`
 	Scope           map[string]string `placeholder:"COLUMN=VALUE" mapsep:"none" group:"table" help:"Own only rows with this value, so that several loads share a table. Repeat for more."`
 	Schema          string            `placeholder:"MODE" group:"table" help:"What columns mean that the table lacks: strict (an error, default), ignore (not read) or evolve (added; types are widened where needed)."`
+	TakeOver        bool              `group:"table" help:"For one run: own what another load of the table has claimed that runs no more, or something else than this load did before."`
 	Branch          string            `placeholder:"NAME" group:"table" help:"Branch of the table. Default: main."`
 	CreateNamespace bool              `group:"table" help:"Create the table's namespace if it is missing; the embedded catalog always does."`
 
@@ -61,8 +65,6 @@ type selection struct {
 	source arrowio.Config
 	window lake.Window
 	config *config
-	// volatile names the columns that a digest leaves out.
-	volatile []string
 }
 
 // resolve puts file and flags together. It opens nothing but the file.
@@ -92,11 +94,11 @@ func (f *selectionFlags) resolve(a *app) (s selection, err error) {
 		return s, err
 	}
 	s.load = lake.Load{
-		Name: f.Name, Table: id, Branch: l.Branch,
+		Name: f.Name, Table: id, Branch: l.Branch, TakeOver: f.TakeOver,
 		TimeColumn: l.TimeColumn, Zone: zone, Scope: l.Scope, PartitionBy: l.PartitionBy,
 		Schema: lake.SchemaMode(l.Schema), OnEmpty: lake.OnEmpty(l.OnEmpty), Outside: lake.Outside(l.Outside),
 	}
-	s.volatile = l.volatile()
+	s.load.Volatile, s.load.Settings = l.volatile(), l.settings()
 	if s.source, err = l.arrowio(); err != nil {
 		return s, err
 	}
@@ -104,6 +106,14 @@ func (f *selectionFlags) resolve(a *app) (s selection, err error) {
 		return s, err
 	}
 	return s, s.source.Validate()
+}
+
+// settings is a hash of all that file and flags say of the load. None of it is
+// secret.
+func (l loadConfig) settings() string {
+	text, _ := json.Marshal(l) // of strings alone
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
 }
 
 // override lays the flags over l.

@@ -102,6 +102,14 @@ func TestSelectionFromTheFile(t *testing.T) {
 		Scope: map[string]string{"region": "eu"}, PartitionBy: []string{"day(event_time)", "bucket(16, id)"},
 		Schema: lake.Evolve, OnEmpty: lake.SkipEmpty, Outside: lake.ErrorOutside,
 	}
+	other, err := resolved(t, oneLoad, "payments", "--window=2026-05-04", "--null=x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.load.Settings == "" || other.load.Settings == s.load.Settings {
+		t.Errorf("settings %q, and with another NULL %q", s.load.Settings, other.load.Settings)
+	}
+	s.load.Settings = ""
 	if diff := cmp.Diff(want, s.load); diff != "" {
 		t.Error(diff)
 	}
@@ -141,8 +149,8 @@ loads:
 	if !c.OnlyListed || !c.NoHeader || !cmp.Equal(c.Header, []string{"Zeit", "n", "c"}) || c.Numbers != "1.234,56" || c.MaxLine != 1<<20 {
 		t.Errorf("source = %+v", c)
 	}
-	if !cmp.Equal(c.Rename, map[string]string{"Zeit": "at"}) || c.Types["Zeit"] == nil || !cmp.Equal(s.volatile, []string{"c"}) {
-		t.Errorf("source = %+v, volatile %v", c, s.volatile)
+	if !cmp.Equal(c.Rename, map[string]string{"Zeit": "at"}) || c.Types["Zeit"] == nil || !cmp.Equal(s.load.Volatile, []string{"c"}) {
+		t.Errorf("source = %+v, volatile %v", c, s.load.Volatile)
 	}
 	for header, want := range map[string]bool{"": false, "header: true": false, "header: false": true} {
 		s, err := resolved(t, "loads: {a: {table: x.y, time_column: at, source: {path: x.csv, "+header+"}}}", "a", "--window=2026-05-04")

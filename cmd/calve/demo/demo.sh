@@ -74,8 +74,10 @@ for day in $days; do say calve load flights --window "$day" ${CREATE:-}; done
 check_all
 for day in $days; do content "$day" >"$day.before"; done
 
-echo; echo "# The middle day again. Nothing doubles:"
+echo; echo "# The middle day again. The table holds it already:"
 say calve load flights --window 2013-01-02
+echo; echo "# And with a new snapshot all the same. Nothing doubles:"
+say calve load flights --window 2013-01-02 --commit-unchanged
 check_all
 for day in $days; do
 	content "$day" | cmp -s - "$day.before" || { echo "WRONG: $day is not what it was" >&2; wrong=1; }
@@ -101,7 +103,7 @@ expect '"dep_delay":57,.*"flight":299,' 2013-01-02.after
 expect '"flight":9999,' 2013-01-02.after
 expect_not '"flight":1,"tailnum":"N336AA".*"time_hour":"2013-01-02T14:00:00Z"' 2013-01-02.after
 
-echo; echo "# Every load is one snapshot:"
+echo; echo "# Every load that changed or rewrote something is one snapshot:"
 say calve history demo.flights
 
 echo
