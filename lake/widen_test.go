@@ -174,6 +174,7 @@ func widenBesideOldFiles(t *testing.T, narrow, wide arrow.DataType, values []any
 	kept := []testenv.Row{row("04T02:30", b)} // of other scopes
 	if scope != "" {
 		load.Scope = map[string]string{"n": scope}
+		load.TakeOver = true // it owned all rows before
 		large = a
 	} else {
 		kept = nil
