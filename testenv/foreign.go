@@ -168,3 +168,15 @@ func PyIcebergDelete(tb testing.TB, cat *LocalCatalog, table, filter string) {
 		"DB": cat.DB, "Name": cat.Name, "Warehouse": cat.Warehouse, "S3": cat.S3, "Table": table, "Filter": filter,
 	}, &snapshot)
 }
+
+// PyIcebergAlter changes, removes, adds or doubles one row of those that a filter
+// in PyIceberg's language finds, as another writer would. The changed or added
+// row has the given number in the given column.
+func PyIcebergAlter(tb testing.TB, cat *LocalCatalog, table, filter, how, column string, value int64) {
+	tb.Helper()
+	var snapshot string
+	Python(tb).run(tb, "pyiceberg_alter.py", map[string]any{
+		"DB": cat.DB, "Name": cat.Name, "Warehouse": cat.Warehouse, "S3": cat.S3, "Table": table, "Filter": filter,
+		"How": how, "Column": column, "Value": value,
+	}, &snapshot)
+}
