@@ -179,6 +179,13 @@ func (c Config) form() (string, error) {
 	return "", fmt.Errorf("source.type %q is unknown: there are csv, ndjson and parquet: %w", c.Type, lake.ErrUsage)
 }
 
+// Text reports whether the files are text, in which the values alone say what
+// type an undeclared column has.
+func (c Config) Text() bool {
+	form, err := c.form()
+	return err == nil && form != "parquet"
+}
+
 // extension is the extension of the pattern, without that of a compression.
 func (c Config) extension() string {
 	name := strings.ToLower(c.Path)

@@ -72,6 +72,15 @@ func parseTemplate(path string) (*pathTemplate, error) {
 	return t, nil
 }
 
+// Unit is the finest unit of the template in Path; zero where it has none, or a
+// wrong one.
+func (c Config) Unit() lake.Step {
+	if t, err := parseTemplate(c.Path); err == nil && t != nil {
+		return t.unit
+	}
+	return lake.Step{}
+}
+
 func templateError(path, format string, args ...any) error {
 	return fmt.Errorf("source.path %q: %s: %w", path, fmt.Sprintf(format, args...), lake.ErrUsage)
 }

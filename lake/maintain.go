@@ -194,16 +194,28 @@ func maintainable(meta table.Metadata) error {
 		if key == table.GCEnabledKey && !strings.EqualFold(value, "true") {
 			return fmt.Errorf("the table property %s is %q, which says that other tables may need its files: %w", key, value, ErrRefused)
 		}
-		if strings.HasPrefix(key, "nessie.") {
+		if strings.HasPrefix(key, nessiePrefix) {
 			return fmt.Errorf("the catalog is Nessie, whose other branches and commits may need the table's files and cannot be seen from here: use Nessie's own garbage collection: %w", ErrRefused)
 		}
 	}
-	for entry := range meta.SnapshotLogs() {
-		if meta.SnapshotByID(entry.SnapshotID) == nil {
-			return fmt.Errorf("the catalog shows only a part of the table's snapshots (%d is not among them), so that nobody can say what is needed: %w", entry.SnapshotID, ErrRefused)
-		}
+	if id, hidden := hiddenSnapshot(meta); hidden {
+		return fmt.Errorf("the catalog shows only a part of the table's snapshots (%d is not among them), so that nobody can say what is needed: %w", id, ErrRefused)
 	}
 	return nil
+}
+
+// nessiePrefix begins the properties that Nessie gives to its tables.
+const nessiePrefix = "nessie."
+
+// hiddenSnapshot finds a snapshot that the table's log names and a catalog does
+// not show.
+func hiddenSnapshot(meta table.Metadata) (id int64, hidden bool) {
+	for entry := range meta.SnapshotLogs() {
+		if meta.SnapshotByID(entry.SnapshotID) == nil {
+			return entry.SnapshotID, true
+		}
+	}
+	return 0, false
 }
 
 func (k *maintaining) rule() Expiry {

@@ -18,6 +18,7 @@ type commands struct {
 	Load     loadCommand     `cmd:"" help:"Load a window of a source into a table."`
 	Plan     planCommand     `cmd:"" help:"Show what a load would do, touching nothing."`
 	Verify   verifyCommand   `cmd:"" help:"Compare a window of the table with its source, and say why they differ."`
+	Check    checkCommand    `cmd:"" help:"Say whether a load is safe to run again, before it runs."`
 	History  historyCommand  `cmd:"" help:"List the snapshots of a table, newest first."`
 	Rows     rowsCommand     `cmd:"" help:"Print rows of a table, or count them."`
 	Connect  connectCommand  `cmd:"" help:"Print how another engine reads a table."`

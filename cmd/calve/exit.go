@@ -38,6 +38,7 @@ var endings = []ending{ //nolint:gochecknoglobals // a table that nobody changes
 		"--outside drop leaves such rows out and counts them",
 	},
 	{wraps(errDifferent), 13, "different", "different", "calve load of the window makes the table what the source is"},
+	{wraps(errUnsafe), 13, "unsafe", "unsafe", "each finding has a page, with what to do"},
 	{wraps(errNoOverwrite), 14, "refused", lake.Refused, "remove the file first, or work in another folder"},
 	{wraps(errNoSnippet), 14, "refused", lake.Refused, "calve rows TABLE reads it wherever it is"},
 	{
@@ -163,7 +164,7 @@ var codeLines = map[int]string{ //nolint:gochecknoglobals // a table that nobody
 	10:  "    10        table, namespace or catalog missing\n",
 	11:  "    11        superseded: another run loaded the window meanwhile; its rows stand\n",
 	12:  "    12        outcome unknown: old or new, never half; run again\n",
-	13:  "    13        a difference was found; the table is as it was\n",
+	13:  "    13        a difference, or something unsafe, was found; the table is as it was\n",
 	14:  "    14        refused by a guard; the table is as it was\n",
 	75:  "    75        temporary: store or catalog not reachable; run again\n",
 	99:  "    99        skipped, only where on_empty: skip asks for it\n",

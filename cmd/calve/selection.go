@@ -65,10 +65,17 @@ type selection struct {
 	source arrowio.Config
 	window lake.Window
 	config *config
+	// told is what file and flags together say of the load.
+	told loadConfig
 }
 
 // resolve puts file and flags together. It opens nothing but the file.
-func (f *selectionFlags) resolve(a *app) (s selection, err error) {
+func (f *selectionFlags) resolve(a *app) (selection, error) {
+	return f.resolveIn(a, f.required)
+}
+
+// resolveIn is resolve with the window that a function gives.
+func (f *selectionFlags) resolveIn(a *app, window func() (lake.Window, *time.Location, error)) (s selection, err error) {
 	if s.config, err = f.read(a); err != nil {
 		return s, err
 	}
@@ -90,9 +97,10 @@ func (f *selectionFlags) resolve(a *app) (s selection, err error) {
 		return s, err
 	}
 	var zone *time.Location
-	if s.window, zone, err = f.required(); err != nil {
+	if s.window, zone, err = window(); err != nil {
 		return s, err
 	}
+	s.told = l
 	s.load = lake.Load{
 		Name: f.Name, Table: id, Branch: l.Branch, TakeOver: f.TakeOver,
 		TimeColumn: l.TimeColumn, Zone: zone, Scope: l.Scope, PartitionBy: l.PartitionBy,
