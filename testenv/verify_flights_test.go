@@ -64,7 +64,9 @@ func TestVerifyFlights(t *testing.T) {
 // altered is the content of a file with one row of a day altered.
 func altered(content, day, how string) string {
 	lines := strings.SplitAfter(content, "\n")
-	at := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, ","+day+"T12:") || strings.Contains(line, ","+day+" 12:") })
+	at := slices.IndexFunc(lines, func(line string) bool {
+		return strings.Contains(line, ","+day+"T12:") || strings.Contains(line, ","+day+" 12:")
+	})
 	row := lines[at]
 	cells := strings.Split(row, ",")
 	cells[slices.Index(strings.Split(strings.TrimSpace(lines[0]), ","), "flight")] = "99999"
