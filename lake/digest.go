@@ -165,13 +165,13 @@ func (d *Digester) hashes(rec arrow.RecordBatch, each func(row int, h xxh3.Uint1
 // Digest is the digest of all rows added so far.
 func (d *Digester) Digest() Digest { return d.sum }
 
-// beside digests batches on their way to someone else, in a goroutine that ends
-// before the iteration does. It holds at most two batches more than are under
+// beside lets use have batches on their way to someone else, in a goroutine that
+// ends before the iteration does. It holds at most two batches more than are under
 // way; where it falls behind, the batches wait for it.
-func (d *Digester) beside(batches iter.Seq2[arrow.RecordBatch, error]) iter.Seq2[arrow.RecordBatch, error] {
+func beside(batches iter.Seq2[arrow.RecordBatch, error], use func(arrow.RecordBatch) error) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		queue, done := make(chan arrow.RecordBatch, 1), make(chan error, 1)
-		go func() { done <- d.addAll(queue) }()
+		go func() { done <- useAll(queue, use) }()
 		all := true
 		func() {
 			defer close(queue)
@@ -191,15 +191,15 @@ func (d *Digester) beside(batches iter.Seq2[arrow.RecordBatch, error]) iter.Seq2
 	}
 }
 
-// addAll adds and releases every batch of a queue, also after an error.
-func (d *Digester) addAll(queue <-chan arrow.RecordBatch) (err error) {
-	add := func(rec arrow.RecordBatch) (err error) {
+// useAll uses and releases every batch of a queue, also after an error.
+func useAll(queue <-chan arrow.RecordBatch, use func(arrow.RecordBatch) error) (err error) {
+	one := func(rec arrow.RecordBatch) (err error) {
 		defer Caught(&err)
 		defer rec.Release()
-		return d.Add(rec)
+		return use(rec)
 	}
 	for rec := range queue {
-		if e := add(rec); err == nil {
+		if e := one(rec); err == nil {
 			err = e
 		}
 	}

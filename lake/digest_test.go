@@ -429,7 +429,7 @@ func TestDigestBesideHoldsNoMemory(t *testing.T) {
 			}
 			n := 0
 			var got error
-			for rec, err := range d.beside(source) {
+			for rec, err := range beside(source, d.Add) {
 				if got = err; err != nil {
 					break
 				}

@@ -67,7 +67,7 @@ func (j *loading) stage(ctx context.Context) ([]iceberg.DataFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := j.stageInto(ctx, j.planned, j.fit, digester.beside(j.guarded(ctx, j.input)), func(df iceberg.DataFile) {
+	files, err := j.stageInto(ctx, j.planned, j.fit, beside(j.guarded(ctx, j.input), digester.Add), func(df iceberg.DataFile) {
 		j.Trace.fileStaged(df.FilePath(), df.Count(), df.FileSizeBytes())
 		j.advance(func(p *Progress) {
 			p.RowsStaged += df.Count()

@@ -77,7 +77,6 @@ func (e *events) maintenanceFaultAt(at int, fault testenv.Fault, m lake.Maintena
 	l := &lake.Loader{Catalog: in.Catalog(e.cat), Timeout: 10 * time.Second, Now: later}
 	if fault == testenv.Hang {
 		in.OnFire = func() { stop(errors.New("killed")) }
-		l.Timeout = 100 * time.Millisecond
 	}
 	snapshots := len(e.table().Metadata().Snapshots())
 	_, err := l.Maintain(ctx, m)

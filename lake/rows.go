@@ -58,10 +58,18 @@ func Rows(ctx context.Context, t *table.Table, q RowsQuery) (*RowsResult, error)
 	return &RowsResult{Schema: f.arrow, Batches: q.read(ctx, t, f, scan, in)}, nil
 }
 
+// scanOptions are those of every reading of a table. The library reads one file
+// at a time: of two it would keep all rows of the second until the first has been
+// read. Its columns keep all cores busy. Batches are an eighth of its own choice,
+// which are tens of megabytes of wide rows.
+func scanOptions() []table.ScanOption {
+	return []table.ScanOption{table.WithMaxConcurrency(1), table.WithArrowBatchSize(1 << 14)}
+}
+
 // scan is the library's scan of the snapshot asked for: the head with the
 // table's present columns, or an older snapshot with its own.
 func (q RowsQuery) scan(t *table.Table) (*table.Scan, error) {
-	opts := []table.ScanOption{table.WithMaxConcurrency(2)}
+	opts := scanOptions()
 	meta := t.Metadata()
 	switch {
 	case q.SnapshotID != 0:

@@ -150,7 +150,7 @@ func shuffle(t *testing.T, b arrow.RecordBatch, random *rand.Rand) arrow.RecordB
 }
 
 // peakMiB is the largest resident size that the process has had.
-func peakMiB(t *testing.T) int {
+func peakMiB(t testing.TB) int {
 	t.Helper()
 	f, err := os.Open("/proc/self/status")
 	if err != nil {

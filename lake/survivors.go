@@ -47,7 +47,7 @@ func (j *loading) survive(ctx context.Context, head *table.Table, entry iceberg.
 	}
 	ctx, dog, stop := watch(ctx, 5*j.Timeout)
 	defer stop()
-	_, batches, err := head.Scan(table.WithMaxConcurrency(1)).ReadTasks(ctx, []table.FileScanTask{task})
+	_, batches, err := head.Scan(scanOptions()...).ReadTasks(ctx, []table.FileScanTask{task})
 	if err != nil {
 		return derived{}, fmt.Errorf("read %s: %w", entry.DataFile().FilePath(), err)
 	}

@@ -9,13 +9,13 @@ import (
 )
 
 // buckets is how many parts the rows of a side are tallied in, by their hash.
-const buckets = 1 << 16
+const buckets = 1 << 14
 
 // tally is the digest of rows, kept by bucket: two sides that differ in a few
 // rows differ in a few buckets.
 type tally struct{ parts [buckets]Digest }
 
-func bucketOf(h xxh3.Uint128) int { return int(h.Hi >> 48) }
+func bucketOf(h xxh3.Uint128) int { return int(h.Hi >> 50) }
 
 func (t *tally) add(h xxh3.Uint128) {
 	part := &t.parts[bucketOf(h)]
@@ -37,15 +37,14 @@ func (v *verifying) count(ctx context.Context, s *reading) error {
 		return err
 	}
 	s.tally = &tally{}
-	for rec, err := range s.rows(ctx) {
+	add := func(rec arrow.RecordBatch) error {
+		return digester.hashes(rec, func(_ int, h xxh3.Uint128) { s.tally.add(h) })
+	}
+	for rec, err := range beside(s.rows(ctx), add) {
 		if err != nil {
 			return err
 		}
-		err := digester.hashes(rec, func(_ int, h xxh3.Uint128) { s.tally.add(h) })
 		rec.Release()
-		if err != nil {
-			return err
-		}
 	}
 	return nil
 }

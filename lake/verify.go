@@ -216,7 +216,7 @@ func (v *verifying) readStaged(ctx context.Context) iter.Seq2[arrow.RecordBatch,
 		for i, df := range files {
 			tasks[i] = table.FileScanTask{File: df, Length: df.FileSizeBytes()}
 		}
-		_, batches, err := v.planned.Scan(table.WithMaxConcurrency(2)).ReadTasks(ctx, tasks)
+		_, batches, err := v.planned.Scan(scanOptions()...).ReadTasks(ctx, tasks)
 		if err != nil {
 			yield(nil, err)
 			return

@@ -226,7 +226,7 @@ type shelf struct {
 
 func newShelf(t *testing.T, cat *testenv.LocalCatalog, schema *arrow.Schema, by ...string) *shelf {
 	t.Helper()
-	s := &shelf{t: t, cat: cat, schema: schema, load: lake.Load{Table: testenv.Ident("shelf"), TimeColumn: "event_time", PartitionBy: by, TakeOver: true}}
+	s := &shelf{t: t, cat: cat, schema: schema, load: lake.Load{Table: testenv.Ident("shelf"), TimeColumn: "event_time", PartitionBy: by, TakeOver: true, CommitUnchanged: true}}
 	s.check = testenv.Check(t, cat, s.load.Table, func() []string {
 		return testenv.Text(testenv.Batch(t, nil, testenv.ArrowSchema(t, testenv.Load(t, cat, s.load.Table)), s.rows...))
 	})

@@ -96,18 +96,11 @@ func (c *maintainCommand) Run(ctx context.Context, a *app) error {
 	}
 	a.table = m.TableName()
 	a.answers(maintenanceAnswer{lake.MaintenanceReceipt{Table: a.table}})
-	cat, embedded, done, err := c.openToLook(ctx, config)
+	loader, done, err := c.loader(ctx, a, config)
 	if err != nil {
 		return err
 	}
 	defer done()
-	loader := lake.Loader{
-		Catalog: cat, Timeout: c.Timeout, Version: programVersion(),
-		Trace: &lake.Trace{Sent: func() { a.sent.Store(true) }},
-	}
-	if embedded {
-		loader.Catalog = namespaceToCome{cat}
-	}
 	if c.DryRun {
 		plan, err := loader.PlanMaintenance(ctx, m)
 		if err != nil {

@@ -67,6 +67,23 @@ func (f catalogFlags) openToLook(ctx context.Context, c *config) (*catalog.Catal
 	return cat, embedded, func() { _ = cat.Close(); clean() }, nil
 }
 
+// loader opens the catalog for a command that changes a table which is there
+// already. The caller calls done when it no longer needs the loader.
+func (f catalogFlags) loader(ctx context.Context, a *app, c *config) (loader *lake.Loader, done func(), err error) {
+	cat, embedded, done, err := f.openToLook(ctx, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	loader = &lake.Loader{
+		Catalog: cat, Timeout: f.Timeout, Version: programVersion(),
+		Trace: &lake.Trace{Sent: func() { a.sent.Store(true) }},
+	}
+	if embedded {
+		loader.Catalog = namespaceToCome{cat}
+	}
+	return loader, done, nil
+}
+
 // tableOf reads a table argument: ns.name, or the name of a load whose table
 // is meant.
 func (c *config) tableOf(text string) (table.Identifier, error) {

@@ -66,18 +66,11 @@ func (c *undoCommand) Run(ctx context.Context, a *app) error {
 	}
 	a.table = lake.Load{Table: u.Table}.TableName()
 	a.answers(undoAnswer{lake.UndoReceipt{UndoPlan: lake.UndoPlan{Table: a.table, Branch: cmp.Or(u.Branch, table.MainBranch)}}})
-	cat, embedded, done, err := c.openToLook(ctx, config)
+	loader, done, err := c.loader(ctx, a, config)
 	if err != nil {
 		return err
 	}
 	defer done()
-	loader := lake.Loader{
-		Catalog: cat, Timeout: c.Timeout, Version: programVersion(),
-		Trace: &lake.Trace{Sent: func() { a.sent.Store(true) }},
-	}
-	if embedded {
-		loader.Catalog = namespaceToCome{cat}
-	}
 	if c.DryRun {
 		plan, err := loader.PlanUndo(ctx, u)
 		if err != nil {

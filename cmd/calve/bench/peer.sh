@@ -24,7 +24,7 @@ loads: {}
 E2
 
 columns=()
-if [ "$format" = csv ]; then
+if [ "$format" != parquet ]; then
 	for c in payment_id=string merchant_id=int amount_cents=long currency=string status=string country=string \
 		event_time=timestamptz created_at=timestamptz note=string 'fee=decimal(12,4)'; do
 		columns+=(--column "$c")
@@ -34,4 +34,4 @@ window=$day
 [ "$day" != - ] || window=0001-01-01/9999-12-31
 
 "$calve" load --config "$config" --source "$source" --type "$format" --table "$table" --time-column event_time \
-	--window "$window" "${columns[@]}" --create-namespace --allow-empty --quiet --json
+	--window "$window" "${columns[@]}" --create-namespace --allow-empty --commit-unchanged --quiet --json
