@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/arrow-go/v18/arrow/array"
 	"github.com/apache/iceberg-go"
 	"github.com/zeebo/xxh3"
 )
@@ -177,6 +178,7 @@ func beside(batches iter.Seq2[arrow.RecordBatch, error], use func(arrow.RecordBa
 			defer close(queue)
 			for rec, err := range batches {
 				if err == nil {
+					countNulls(rec)
 					rec.Retain()
 					queue <- rec
 				}
@@ -188,6 +190,28 @@ func beside(batches iter.Seq2[arrow.RecordBatch, error], use func(arrow.RecordBa
 		if err := <-done; err != nil && all {
 			yield(nil, err)
 		}
+	}
+}
+
+// countNulls makes a batch safe to be read by two goroutines. Arrow counts the
+// nulls of an array when they are first asked for, and notes them in what both
+// would share.
+func countNulls(rec arrow.RecordBatch) {
+	for _, c := range rec.Columns() {
+		countNullsOf(c)
+	}
+}
+
+func countNullsOf(a arrow.Array) {
+	a.NullN()
+	inner := a.Data().Children()
+	if d, ok := a.(*array.Dictionary); ok {
+		inner = []arrow.ArrayData{d.Dictionary().Data()}
+	}
+	for _, data := range inner {
+		part := array.MakeFromData(data)
+		countNullsOf(part)
+		part.Release()
 	}
 }
 

@@ -37,7 +37,10 @@ func TestEveryWayOut(t *testing.T) {
 		{name: "no configuration", flags: []string{"--config", "none.yaml"}, code: 2, outcome: lake.Failed, kind: "config"},
 		{name: "no namespace", prepare: func(j *job) { j.table = []string{"nowhere", "exits"} }, code: 10, outcome: lake.Failed, kind: "no_namespace"},
 		{name: "superseded", gate: func(j *job, g *Gate) {
-			g.Before = once(putsManifest, func() bool { j.replace(j.tb, "exits", "2026-05-04", NewEvent(3, "2026-05-04T03:00:00Z", "eu", 3)); return true })
+			g.Before = once(putsManifest, func() bool {
+				j.replace(j.tb, "exits", "2026-05-04", NewEvent(3, "2026-05-04T03:00:00Z", "eu", 3))
+				return true
+			})
 		}, code: 11, outcome: lake.Superseded, kind: "superseded"},
 		{name: "unknown", gate: func(_ *job, g *Gate) {
 			var cut atomic.Bool
