@@ -70,9 +70,28 @@ func (d *declared) Columns(ctx context.Context) ([]lake.Column, error) {
 		return nil, err
 	}
 	if d.only {
+		if err := d.refuseOtherCase(columns); err != nil {
+			return nil, err
+		}
 		columns = slices.DeleteFunc(columns, func(c lake.Column) bool { return !d.listed[c.Name] })
 	}
 	return columns, d.checkDefaults(columns)
+}
+
+// refuseOtherCase refuses to leave out a column whose name differs from a listed
+// one's only by case: where files spell a column in two ways, the values of one
+// of them would be lost, and NULL or a default would stand in their place.
+func (d *declared) refuseOtherCase(columns []lake.Column) error {
+	listed := make(map[string]string, len(d.listed))
+	for name := range d.listed {
+		listed[strings.ToLower(name)] = name
+	}
+	for _, c := range columns {
+		if name, ok := listed[strings.ToLower(c.Name)]; ok && !d.listed[c.Name] {
+			return fmt.Errorf("the source's column %q is not listed and differs from the listed %q only by case: rename it in the source, or list it under another name by from: %w", c.Name, name, lake.ErrSchema)
+		}
+	}
+	return nil
 }
 
 // withAbsent adds the columns that no file has and that have a default.

@@ -164,6 +164,23 @@ func TestOnlyListedColumns(t *testing.T) {
 	}
 }
 
+// A column that is left out because its name is spelled otherwise than the list
+// has it would be NULL, or its default, without a word.
+func TestOnlyListedColumnsOfAnotherCase(t *testing.T) {
+	for name, options := range map[string]ColumnOptions{"listed": {}, "with a default": {Default: value("9")}} {
+		files := memFiles{{"a.csv", "id,n\n1,2\n"}, {"b.csv", "id,N\n1,5\n"}}
+		in, err := declaredInput(t, files, Config{
+			OnlyListed: true, Types: map[string]arrow.DataType{"n": long}, Columns: map[string]ColumnOptions{"id": {}, "n": options},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if columns, err := in.Columns(t.Context()); !errors.Is(err, lake.ErrSchema) || !strings.Contains(err.Error(), `"N"`) {
+			t.Errorf("%s: Columns() = %v, %v", name, columns, err)
+		}
+	}
+}
+
 func TestTheWindowsTimeHasNoDefault(t *testing.T) {
 	in, err := declaredInput(t, one("at\n\n"), Config{Columns: map[string]ColumnOptions{"at": {Default: value("2026-05-04")}}})
 	if err != nil {
