@@ -44,6 +44,10 @@ var loadChecks = []loadCheck{ //nolint:gochecknoglobals // a table that nobody c
 		"say how late rows arrive, as source.arrival: {after: 2d}, or that none do: {after: 0}",
 	},
 	{
+		"folders-zone", lake.Warn, checkedLoad.foldersOfAnotherZone,
+		"say whose days the folders are, as source.path_timezone: Europe/Berlin, or UTC where they are UTC's",
+	},
+	{
 		"outside-dropped", lake.Warn, checkedLoad.dropsOutside,
 		"leave outside away, so that a row in a wrong folder is an error, or say with arrival how far rows stray",
 	},
@@ -169,6 +173,23 @@ func (c checkedLoad) losesLateRows() string {
 		return ""
 	}
 	return "the path has a template, so that only the window's own folders are read: rows of the window that arrive in a later folder are never loaded"
+}
+
+// foldersOfAnotherZone is of loads with late rows alone: in others a row in a
+// folder of another day is an error.
+func (c checkedLoad) foldersOfAnotherZone() string {
+	if c.unit.IsZero() || c.told.Source.PathTimezone != "" || c.source.Arrival == (arrowio.Arrival{}) {
+		return ""
+	}
+	windows := "UTC"
+	if c.source.PathZone != nil {
+		windows = c.source.PathZone.String()
+	}
+	name, column := c.timeConfig()
+	if column.Timezone == "" || column.Timezone == windows {
+		return ""
+	}
+	return fmt.Sprintf("the times of %s are of %s, and the folders are looked for by the days of %s: if they are named by the source's clock, the latest rows of some hours of a window are in a folder that is not read", name, column.Timezone, windows)
 }
 
 func (c checkedLoad) dropsOutside() string {

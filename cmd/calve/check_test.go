@@ -114,10 +114,14 @@ func TestCheckFindings(t *testing.T) {
 		has, lacks string
 		args       []string
 	}{
-		"claim":                 {has: of(path("a.csv", "")) + other, lacks: of(path("a.csv", ""), "scope: {region: eu}") + other},
-		"late-rows":             {has: of(days), lacks: of(path("in/{day:%Y/%m/%d}/*.csv", ", arrival: {after: 0}"))},
-		"outside-dropped":       {has: of(days, "outside: drop"), lacks: of(days)},
-		"empty-clears":          {has: of(path("in/*.csv", ""), "on_empty: clear"), lacks: of(path("in/a.csv", ""), "on_empty: clear")},
+		"claim":           {has: of(path("a.csv", "")) + other, lacks: of(path("a.csv", ""), "scope: {region: eu}") + other},
+		"late-rows":       {has: of(days), lacks: of(path("in/{day:%Y/%m/%d}/*.csv", ", arrival: {after: 0}"))},
+		"outside-dropped": {has: of(days, "outside: drop"), lacks: of(days)},
+		"empty-clears":    {has: of(path("in/*.csv", ""), "on_empty: clear"), lacks: of(path("in/a.csv", ""), "on_empty: clear")},
+		"folders-zone": {
+			has:   of(path("in/{day:%Y/%m/%d}/*.csv", ", arrival: {after: 2d}"), "columns: {at: {timezone: Europe/Berlin}}"),
+			lacks: of(path("in/{day:%Y/%m/%d}/*.csv", ", arrival: {after: 2d}, path_timezone: Europe/Berlin"), "columns: {at: {timezone: Europe/Berlin}}"),
+		},
 		"zoneless-times":        {has: of(days, `columns: {at: {format: "%F %T"}}`), lacks: of(days, `columns: {at: {format: "%F %T", timezone: Europe/Berlin}}`)},
 		"empty-skips":           {has: of(days, "on_empty: skip"), lacks: of(days)},
 		"naive-windows":         {has: of(days, "columns: {at: {type: timestamp}}"), lacks: of(days, "columns: {at: {type: timestamptz}}")},

@@ -177,10 +177,10 @@ func printAddedColumns(w io.Writer, p *lake.Plan) error {
 	return out.Flush()
 }
 
-// whyText is the reason for a type as a part of a sentence: a value, quoted, with
-// its place, or already one.
+// whyText is the reason for a type as a part of a sentence: a value with its
+// place (quoted, but for numbers and the like of JSON), or already one.
 func whyText(why string) string {
-	if strings.HasPrefix(why, `"`) {
+	if strings.Contains(why, " at ") && !strings.HasPrefix(why, "as ") {
 		return "because of " + why
 	}
 	return why
