@@ -51,6 +51,8 @@ type declared struct {
 	// listed holds the columns that the config names in any way.
 	listed map[string]bool
 	only   bool
+	// derived are columns that no file may have; whoever derives them refuses those.
+	derived map[string]Derivation
 	// optional says that a listed column may be in no file: the files say what
 	// columns they have by their rows alone.
 	optional bool
@@ -73,7 +75,7 @@ func (d *declared) Columns(ctx context.Context) ([]lake.Column, error) {
 		if err := d.refuseOtherCase(columns); err != nil {
 			return nil, err
 		}
-		columns = slices.DeleteFunc(columns, func(c lake.Column) bool { return !d.listed[c.Name] })
+		columns = slices.DeleteFunc(columns, func(c lake.Column) bool { return !d.listed[c.Name] && d.derived[c.Name] == "" })
 	}
 	return columns, d.checkDefaults(columns)
 }

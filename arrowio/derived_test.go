@@ -107,8 +107,11 @@ func TestDerivedMistakes(t *testing.T) {
 			t.Errorf("%s: %v, want ErrUsage", name, err)
 		}
 	}
-	input := pinned1(t, Config{Path: "*.csv", Derived: map[string]Derivation{"n": RunLabel}}, bytesFiles{"a.csv": []byte("n\n1\n")})
-	if _, err := input.Columns(t.Context()); !errors.Is(err, lake.ErrUsage) {
-		t.Errorf("a column of the file: %v, want ErrUsage", err)
+	for _, only := range []bool{false, true} {
+		cfg := Config{Path: "*.csv", Derived: map[string]Derivation{"n": RunLabel}, OnlyListed: only}
+		input := pinned1(t, cfg, bytesFiles{"a.csv": []byte("n\n1\n")})
+		if _, err := input.Columns(t.Context()); !errors.Is(err, lake.ErrUsage) {
+			t.Errorf("a column of the file, only_listed %v: %v, want ErrUsage", only, err)
+		}
 	}
 }

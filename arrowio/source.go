@@ -239,7 +239,7 @@ func (s *fileSource) declare(in lake.Input) lake.Input {
 		return in
 	}
 	return &declared{
-		Input: in, types: s.cfg.Types, options: s.cfg.Columns, readings: s.readings, zone: s.cfg.Zone, listed: listed, only: s.cfg.OnlyListed,
+		Input: in, types: s.cfg.Types, options: s.cfg.Columns, readings: s.readings, zone: s.cfg.Zone, listed: listed, only: s.cfg.OnlyListed, derived: s.cfg.Derived,
 		optional: s.kind != "csv" && s.kind != "parquet", mem: s.cfg.Allocator,
 	}
 }
