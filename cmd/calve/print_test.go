@@ -248,7 +248,7 @@ func TestPlanForPeopleAndMachines(t *testing.T) {
 		BaseSnapshotID: math.MaxInt64, Manifests: 5, Opened: 1, PartitionFields: []string{"day(time_hour)"},
 		Inside:     []lake.PlannedFile{{Path: "x/1.parquet", Partition: "time_hour_day=2013-01-02", Rows: 930, Bytes: 1024}},
 		Straddling: []lake.PlannedFile{{Path: "x/2.parquet", Rows: 1, Bytes: 10}},
-		Columns:    []lake.PlannedColumn{{Name: "legacy", Type: "long"}, {Name: "gate", Type: "string", Added: true, Why: `"A7" in b.csv line 2`}, {Name: "delay", Type: "long", Was: "int", Why: `"3000000000" at b.csv line 3`}},
+		Columns:    []lake.PlannedColumn{{Name: "legacy", Type: "long"}, {Name: "gate", Type: "string", Added: true, Why: `"A7" at b.csv line 2`}, {Name: "delay", Type: "long", Was: "int", Why: `"3000000000" at b.csv line 3`}},
 		Ignored:    []string{"wind", "rain"},
 		Warnings:   []lake.Warning{{Engines: []string{"Spark", "Trino"}, Column: "gate", Text: "is not read"}},
 	}
@@ -261,7 +261,7 @@ func TestPlanForPeopleAndMachines(t *testing.T) {
 		"source      3 csv files, 2.0 KiB; the window's rows are selected\n", "and 1 more\n",
 		"base        9223372036854775807\n", "manifests   5, 1 can hold rows of the window\n",
 		"inside      1 file (930 rows, 1.0 KiB): dropped whole\n", "straddling  1 file (1 row, 10 B): rewritten",
-		"columns to add:\n  gate  string  because of \"A7\" in b.csv line 2\n",
+		"columns to add:\n  gate  string  because of \"A7\" at b.csv line 2\n",
 		"columns to widen:\n  delay  int to long  \"3000000000\" at b.csv line 3\n",
 		"\nignored: \"wind\", \"rain\", which the table lacks\n",
 		"\nother engines:\n  Spark, Trino: column \"gate\": is not read\n",
