@@ -42,6 +42,8 @@ type selectionFlags struct {
 	Branch          string            `placeholder:"NAME" group:"table" help:"Branch of the table. Default: main."`
 	CreateNamespace bool              `group:"table" help:"Create the table's namespace if it is missing; the embedded catalog always does."`
 
+	modeFlags
+
 	Memory byteSize `placeholder:"SIZE" help:"Bound on the memory of one load. Default: 1GiB."`
 
 	catalogFlags
@@ -106,6 +108,7 @@ func (f *selectionFlags) resolveIn(a *app, window func() (lake.Window, *time.Loc
 		TimeColumn: l.TimeColumn, Zone: zone, Scope: l.Scope, PartitionBy: l.PartitionBy,
 		Schema: lake.SchemaMode(l.Schema), OnEmpty: lake.OnEmpty(l.OnEmpty), Outside: lake.Outside(l.Outside),
 	}
+	l.applyMode(&s.load)
 	s.load.Volatile, s.load.Settings = l.volatile(), l.settings()
 	if s.source, err = l.arrowio(); err != nil {
 		return s, err
@@ -140,6 +143,7 @@ func (f *selectionFlags) override(l *loadConfig) error {
 	set(&l.OnEmpty, f.OnEmpty)
 	set(&l.Outside, f.Outside)
 	set(&l.Branch, f.Branch)
+	f.modeFlags.override(l)
 	if f.Null != nil {
 		l.Source.Null = f.Null
 	}
