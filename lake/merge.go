@@ -52,14 +52,19 @@ func (j *loading) newMerging(ctx context.Context) (*merging, error) {
 	if m.version, err = newOrdering(j.fit.schema, "version", j.load.VersionBy); err != nil {
 		return nil, err
 	}
-	for _, f := range slices.Concat(m.key.fields, m.version.fields) {
-		if j.fit.sourceName(f.ID) == "" {
-			return nil, fmt.Errorf("the source has no column %q, which is of key or version: %w", f.Name, ErrSchema)
-		}
-	}
+	needed := slices.Concat(m.key.fields, m.version.fields)
 	if j.load.DeleteWhen != "" {
 		if m.deletion, err = newCondition(j.fit.schema, j.load.DeleteWhen); err != nil {
 			return nil, err
+		}
+		needed = append(needed, m.deletion.field)
+	}
+	for _, f := range needed {
+		switch {
+		case j.fit.sourceName(f.ID) == "":
+			return nil, fmt.Errorf("the source has no column %q, which key, version or delete_when is on: %w", f.Name, ErrSchema)
+		case slices.Contains(j.volatile, f.ID):
+			return nil, fmt.Errorf("column %q must not be volatile: key, version or delete_when is on it: %w", f.Name, ErrUsage)
 		}
 	}
 	m.rows = &heldRows{limit: j.Memory / 4, spill: &spill{dir: j.TempDir}}

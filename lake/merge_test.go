@@ -462,6 +462,7 @@ func TestMergeSettings(t *testing.T) {
 		"unknown on_equal":     func(l *lake.Load) { l.OnEqual = "x" },
 		"unknown mode":         func(l *lake.Load) { l.Mode = "upsert" },
 		"key without merge":    func(l *lake.Load) { l.Mode = lake.Replace },
+		"a volatile version":   func(l *lake.Load) { l.Volatile = []string{"seq"} },
 		"if_changed":           func(l *lake.Load) { l.IfChanged = true },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -495,4 +496,63 @@ func TestMergeConditions(t *testing.T) {
 				placed(1, "01", "01T10:00", 1, "gone"), placed(2, "01", "01T11:00", 2, "it's"), placed(3, "01", "01T12:00", 3, "here"))
 		})
 	}
+}
+
+// TestMergeSeesDeletes: rows that another writer deleted by merge-on-read are not
+// in the table, and stay deleted when their file is written again.
+func TestMergeSeesDeletes(t *testing.T) {
+	t.Parallel()
+	only := func(name string) *arrow.Schema {
+		f, _ := orderSchema().FieldsByName(name)
+		return arrow.NewSchema(f, nil)
+	}
+	for name, del := range map[string]func(o *orders){
+		"position deletes": func(o *orders) {
+			for _, path := range testenv.DataFiles(o.tb, testenv.Load(o.tb, o.cat, o.load.Table)) {
+				testenv.PositionDelete(o.tb, o.cat, o.load.Table, map[string][]int64{path: {1, 3}})
+			}
+		},
+		"equality deletes by the key": func(o *orders) {
+			testenv.EqualityDelete(o.tb, o.cat, o.load.Table, []string{"order_id"},
+				testenv.Batch(o.tb, nil, only("order_id"), testenv.Row{"order_id": 2}, testenv.Row{"order_id": 4}))
+		},
+		"equality deletes by a column that is not looked at": func(o *orders) {
+			testenv.EqualityDelete(o.tb, o.cat, o.load.Table, []string{"status"}, testenv.Batch(o.tb, nil, only("status"), testenv.Row{"status": "lost"}))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := newOrders(t, "sees")
+			o.load.PartitionBy = []string{}
+			o.merge("2026-05-01", lake.MergeCounts{Inserted: 6},
+				placed(1, "01", "01T10:00", 1, "new"), placed(2, "01", "01T10:00", 1, "lost"), placed(3, "01", "01T10:00", 1, "new"),
+				placed(4, "01", "01T10:00", 1, "lost"), placed(5, "01", "01T10:00", 1, "new"), placed(6, "01", "01T10:00", 1, "new"))
+			del(o)
+			delete(o.newest, 2)
+			delete(o.newest, 4)
+			o.merge("2026-05-02", lake.MergeCounts{Updated: 1, Inserted: 1}, placed(3, "01", "02T10:00", 2, "paid"), placed(2, "01", "02T10:00", 2, "new"))
+			o.merge("2026-05-01", lake.MergeCounts{Identical: 1, Inserted: 1}, placed(5, "01", "01T10:00", 1, "new"), placed(4, "01", "01T10:00", 1, "again"))
+			o.merge("2026-05-02", lake.MergeCounts{Corrected: 1}, placed(2, "01", "02T10:00", 2, "corrected"))
+		})
+	}
+}
+
+// TestMergeEvolves: a merge adds columns in the commit of the data; rows of before
+// have NULL there, which is no other content.
+func TestMergeEvolves(t *testing.T) {
+	t.Parallel()
+	o := newOrders(t, "evolves")
+	o.merge("2026-05-01", lake.MergeCounts{Inserted: 2}, placed(1, "01", "01T10:00", 1, "new"), placed(2, "01", "01T10:00", 1, "new"))
+	o.load.Schema = lake.Evolve
+	wider := arrow.NewSchema(append(orderSchema().Fields(), arrow.Field{Name: "note", Type: arrow.BinaryTypes.String, Nullable: true}), nil)
+	row := placed(1, "01", "02T10:00", 2, "paid").row()
+	row["note"] = "gift"
+	same := placed(2, "01", "01T10:00", 1, "new").row()
+	r, err := o.loader.Load(t.Context(), o.load, testenv.Rows(t, wider, row, same), window(t, "2026-05-01/2026-05-03"))
+	if err != nil || *r.Merged != (lake.MergeCounts{Updated: 1, Identical: 1}) {
+		t.Fatalf("%+v, %v", r.Merged, err)
+	}
+	o.check.Loaded(r)
+	clear(o.newest)
+	o.wild = []string{`1 2026-05-01 2026-05-02T10:00:00Z 2 "paid" "gift"`, `2 2026-05-01 2026-05-01T10:00:00Z 1 "new" NULL`}
 }

@@ -56,11 +56,6 @@ const (
 	MatchNullKeys NullKeys = "match"
 )
 
-// ErrTie: two rows have one key and one version, and differ: nothing says which
-// of them is right. An [ErrInput]. The table is untouched; the source is wrong,
-// or a column that orders the rows is missing in the version.
-var ErrTie = fmt.Errorf("tie: %w", ErrInput)
-
 // checkMode refuses settings that are of another mode, or contradict each other.
 func (l Load) checkMode() error {
 	switch l.Mode {

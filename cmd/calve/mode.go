@@ -54,8 +54,14 @@ func printMerged(out io.Writer, n *lake.MergeCounts) {
 		n    int64
 		what string
 	}{
-		{n.Inserted, "inserted"}, {n.Updated, "updated"}, {n.Corrected, "corrected"}, {n.Deleted, "deleted"}, {n.IgnoredOlder, "older than the table's"},
-		{n.Identical, "identical"}, {n.Kept, "of equal version kept as they are in the table"}, {n.Duplicates, "duplicates in the source"},
+		{n.Inserted, "inserted"},
+		{n.Updated, "updated"},
+		{n.Corrected, "corrected"},
+		{n.Deleted, "deleted"},
+		{n.IgnoredOlder, "older than the table's"},
+		{n.Identical, "identical"},
+		{n.Kept, "of equal version kept as they are in the table"},
+		{n.Duplicates, "duplicates in the source"},
 	} {
 		if c.n > 0 {
 			parts = append(parts, humanize.Comma(c.n)+" "+c.what)
