@@ -21,11 +21,13 @@ type attempt struct {
 	// objects are the manifests and the list that only this attempt names.
 	objects []string
 	// used are the data files that it adds.
-	used    []string
-	rows    RowCounts
-	merged  *MergeCounts // nil but in mode merge
-	files   FileCounts
-	written int64 // bytes of the data files added
+	used  []string
+	rows  RowCounts
+	byKey *KeyCounts // nil in mode replace
+	// conflicts show the first rows that [KeyCounts.Conflicts] counts.
+	conflicts []string
+	files     FileCounts
+	written   int64 // bytes of the data files added
 	// before is the load's state on the head, state the one after the attempt.
 	before, state state
 	// unchanged is true where id is a snapshot that stands, and nothing is added.

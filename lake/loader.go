@@ -127,6 +127,20 @@ type Load struct {
 	OnEqual OnEqual
 	// NullKeys says what NULL in a key column means. Default: [RefuseNullKeys].
 	NullKeys NullKeys
+	// EventID names the columns of mode append that are the same in each delivery
+	// of an event, and in no other event. NULL in one is refused.
+	EventID []string
+	// HashOf stands in place of EventID where events have no id: rows with the same
+	// values in these columns, NULL too, are deliveries of one. They are compared by
+	// their values, not by a hash.
+	HashOf []string
+	// LookBack is how far around the window, on its time column, mode append looks
+	// for ids in the table. Default: not at all, so that an event must have the
+	// same time in each delivery.
+	LookBack Step
+	// OnConflict says what becomes of a row that has the id of another one and
+	// other values, volatile columns left out. Default: [KeepConflict].
+	OnConflict OnConflict
 	// Schema is the schema mode. Default: [Strict].
 	Schema SchemaMode
 	// OnEmpty says what an empty source means. Default: [RefuseEmpty].

@@ -114,14 +114,14 @@ func (o *orders) run(text string, rows ...order) (lake.Receipt, error) {
 }
 
 // merge loads rows, notes them in the model, and expects these counts.
-func (o *orders) merge(text string, want lake.MergeCounts, rows ...order) lake.Receipt {
+func (o *orders) merge(text string, want lake.KeyCounts, rows ...order) lake.Receipt {
 	o.tb.Helper()
 	r, err := o.run(text, rows...)
 	if err != nil {
 		o.tb.Fatalf("merge %s: %v", text, err)
 	}
-	if *r.Merged != want {
-		o.tb.Errorf("merge %s: %+v, want %+v", text, *r.Merged, want)
+	if *r.ByKey != want {
+		o.tb.Errorf("merge %s: %+v, want %+v", text, *r.ByKey, want)
 	}
 	o.note(rows...)
 	return r
@@ -136,32 +136,32 @@ func placed(id int64, day, updated string, seq int64, status string) order {
 func TestMergeOrders(t *testing.T) {
 	t.Parallel()
 	o := newOrders(t, "orders")
-	o.merge("2026-05-01", lake.MergeCounts{Inserted: 3},
+	o.merge("2026-05-01", lake.KeyCounts{Inserted: 3},
 		placed(1, "01", "01T10:00", 1, "new"), placed(2, "01", "01T11:00", 2, "new"), placed(3, "01", "01T12:00", 3, "new"))
 	second := []order{
 		placed(1, "01", "02T09:00", 4, "paid"), placed(1, "01", "02T09:00", 5, "shipped"), // two changes, the second counts
 		placed(2, "01", "02T10:00", 6, "deleted"),
 		placed(4, "02", "02T11:00", 7, "new"),
 	}
-	r := o.merge("2026-05-02", lake.MergeCounts{Inserted: 1, Updated: 1, Deleted: 1, Duplicates: 1}, second...)
+	r := o.merge("2026-05-02", lake.KeyCounts{Inserted: 1, Updated: 1, Deleted: 1, Duplicates: 1}, second...)
 	if r.Files.Rewritten != 1 || r.Rows.Replaced != 2 || r.Rows.Written != 3 || r.Mode != "merge" {
 		t.Errorf("receipt: %+v", r)
 	}
 	t.Run("a replay writes nothing", func(t *testing.T) {
-		r := o.merge("2026-05-02", lake.MergeCounts{Identical: 3, Duplicates: 1}, second...)
+		r := o.merge("2026-05-02", lake.KeyCounts{Identical: 3, Duplicates: 1}, second...)
 		if r.Outcome != lake.Unchanged || r.Files.Added+r.Files.Removed != 0 {
 			t.Errorf("receipt: %+v", r)
 		}
 	})
 	t.Run("an older window brings nothing back", func(t *testing.T) {
-		o.merge("2026-05-01", lake.MergeCounts{Identical: 1, IgnoredOlder: 2},
+		o.merge("2026-05-01", lake.KeyCounts{Identical: 1, IgnoredOlder: 2},
 			placed(1, "01", "01T10:00", 1, "new"), placed(2, "01", "01T11:00", 2, "new"), placed(3, "01", "01T12:00", 3, "new"))
 	})
 	t.Run("the same version with other values is corrected", func(t *testing.T) {
-		o.merge("2026-05-02", lake.MergeCounts{Corrected: 1}, placed(4, "03", "02T11:00", 7, "new"))
+		o.merge("2026-05-02", lake.KeyCounts{Corrected: 1}, placed(4, "03", "02T11:00", 7, "new"))
 	})
 	t.Run("a newer row revives", func(t *testing.T) {
-		r := o.merge("2026-05-03", lake.MergeCounts{Updated: 1}, placed(2, "01", "03T10:00", 9, "new"))
+		r := o.merge("2026-05-03", lake.KeyCounts{Updated: 1}, placed(2, "01", "03T10:00", 9, "new"))
 		if r.Watermark == nil || *r.Watermark != "2026-05-04T00:00:00Z" {
 			t.Errorf("watermark %v", r.Watermark)
 		}
@@ -212,7 +212,7 @@ func permutations(items []string) (all [][]string) {
 func TestMergeTies(t *testing.T) {
 	t.Parallel()
 	o := newOrders(t, "ties")
-	o.merge("2026-05-01", lake.MergeCounts{Inserted: 1}, placed(1, "01", "01T10:00", 1, "new"))
+	o.merge("2026-05-01", lake.KeyCounts{Inserted: 1}, placed(1, "01", "01T10:00", 1, "new"))
 	_, err := o.run("2026-05-02", placed(7, "01", "02T10:00", 2, "paid"), placed(8, "01", "02T10:00", 2, "x"), placed(7, "01", "02T10:00", 2, "shipped"))
 	want(t, err, lake.ErrTie)
 	want(t, err, lake.ErrInput)
@@ -220,7 +220,7 @@ func TestMergeTies(t *testing.T) {
 		t.Errorf("%v does not name both rows and the key", err)
 	}
 	t.Run("below a newer version they do not matter, in either order", func(t *testing.T) {
-		o.merge("2026-05-02", lake.MergeCounts{Inserted: 2, Duplicates: 4},
+		o.merge("2026-05-02", lake.KeyCounts{Inserted: 2, Duplicates: 4},
 			placed(7, "01", "02T10:00", 2, "paid"), placed(7, "01", "02T10:00", 2, "shipped"), placed(7, "01", "02T10:00", 3, "shipped"),
 			placed(8, "01", "02T10:00", 3, "shipped"), placed(8, "01", "02T10:00", 2, "paid"), placed(8, "01", "02T10:00", 2, "shipped"))
 		o.note(placed(7, "01", "02T10:00", 3, "shipped"), placed(8, "01", "02T10:00", 3, "shipped"))
@@ -233,8 +233,8 @@ func TestMergeTies(t *testing.T) {
 	t.Run("on_equal: keep", func(t *testing.T) {
 		o.load.OnEqual = lake.KeepEqual
 		r, err := o.run("2026-05-02", placed(7, "02", "02T10:00", 3, "shipped"))
-		if err != nil || *r.Merged != (lake.MergeCounts{Kept: 1}) {
-			t.Errorf("%+v, %v", r.Merged, err)
+		if err != nil || *r.ByKey != (lake.KeyCounts{Kept: 1}) {
+			t.Errorf("%+v, %v", r.ByKey, err)
 		}
 	})
 }
@@ -258,10 +258,10 @@ func TestMergeNullKeys(t *testing.T) {
 		t.Errorf("%v does not name row and column", err)
 	}
 	o.load.NullKeys = lake.MatchNullKeys
-	for n, counts := range []lake.MergeCounts{{Inserted: 1}, {Updated: 1}, {Updated: 1}} {
+	for n, counts := range []lake.KeyCounts{{Inserted: 1}, {Updated: 1}, {Updated: 1}} {
 		r, err := load(int64(n + 1))
-		if err != nil || *r.Merged != counts {
-			t.Fatalf("%+v, %v", r.Merged, err)
+		if err != nil || *r.ByKey != counts {
+			t.Fatalf("%+v, %v", r.ByKey, err)
 		}
 		o.check.Loaded(r)
 	}
@@ -273,9 +273,9 @@ func TestMergeNullKeys(t *testing.T) {
 func TestMergeMovesPartition(t *testing.T) {
 	t.Parallel()
 	o := newOrders(t, "moves")
-	o.merge("2026-05-01", lake.MergeCounts{Inserted: 2}, placed(5, "01", "01T10:00", 1, "new"), placed(6, "01", "01T10:00", 1, "new"))
+	o.merge("2026-05-01", lake.KeyCounts{Inserted: 2}, placed(5, "01", "01T10:00", 1, "new"), placed(6, "01", "01T10:00", 1, "new"))
 	for n, day := range []string{"02", "03", "01"} {
-		r := o.merge("2026-05-02", lake.MergeCounts{Updated: 1}, placed(5, day, fmt.Sprintf("02T1%d:00", n), 2, "moved"))
+		r := o.merge("2026-05-02", lake.KeyCounts{Updated: 1}, placed(5, day, fmt.Sprintf("02T1%d:00", n), 2, "moved"))
 		if r.Rows.Replaced != 1 {
 			t.Errorf("receipt: %+v", r)
 		}
@@ -286,10 +286,10 @@ func TestMergeHardDeletes(t *testing.T) {
 	t.Parallel()
 	o := newOrders(t, "hard")
 	o.load.Deletes, o.hard = lake.HardDeletes, true
-	o.merge("2026-05-01", lake.MergeCounts{Inserted: 2}, placed(1, "01", "01T10:00", 1, "new"), placed(2, "01", "01T10:00", 1, "new"))
-	o.merge("2026-05-02", lake.MergeCounts{Deleted: 1, Identical: 1}, placed(1, "01", "02T10:00", 2, "deleted"), placed(9, "01", "02T10:00", 2, "deleted"))
+	o.merge("2026-05-01", lake.KeyCounts{Inserted: 2}, placed(1, "01", "01T10:00", 1, "new"), placed(2, "01", "01T10:00", 1, "new"))
+	o.merge("2026-05-02", lake.KeyCounts{Deleted: 1, Identical: 1}, placed(1, "01", "02T10:00", 2, "deleted"), placed(9, "01", "02T10:00", 2, "deleted"))
 	t.Run("the last window again", func(t *testing.T) {
-		r := o.merge("2026-05-02", lake.MergeCounts{Identical: 2}, placed(1, "01", "02T10:00", 2, "deleted"), placed(9, "01", "02T10:00", 2, "deleted"))
+		r := o.merge("2026-05-02", lake.KeyCounts{Identical: 2}, placed(1, "01", "02T10:00", 2, "deleted"), placed(9, "01", "02T10:00", 2, "deleted"))
 		if r.Outcome != lake.Unchanged {
 			t.Errorf("outcome %s", r.Outcome)
 		}
@@ -309,11 +309,11 @@ func TestMergeReadsWhatMayHold(t *testing.T) {
 		for n := range int64(10) {
 			rows = append(rows, placed(10*day+n, text, text+"T10:00", 1, "new"))
 		}
-		o.merge("2026-05-"+text, lake.MergeCounts{Inserted: 10}, rows...)
+		o.merge("2026-05-"+text, lake.KeyCounts{Inserted: 10}, rows...)
 	}
 	in := testenv.NewInjector(-1, testenv.Fail)
 	o.loader.Catalog = in.Catalog(o.cat)
-	r := o.merge("2026-05-10", lake.MergeCounts{Updated: 2, Inserted: 1},
+	r := o.merge("2026-05-10", lake.KeyCounts{Updated: 2, Inserted: 1},
 		placed(35, "04", "10T10:00", 2, "paid"), placed(85, "09", "10T10:00", 2, "paid"), placed(1000, "10", "10T10:00", 2, "new"))
 	if r.Files.Rewritten != 2 {
 		t.Errorf("receipt: %+v", r.Files)
@@ -331,9 +331,9 @@ func TestMergeSpills(t *testing.T) {
 		}
 		return rows
 	}
-	o.merge("2026-05-20", lake.MergeCounts{Inserted: 12_000}, build(0, 12_000, 1)...)
-	o.merge("2026-05-20", lake.MergeCounts{Inserted: 4_000, Updated: 8_000}, build(4_000, 16_000, 2)...)
-	r := o.merge("2026-05-20", lake.MergeCounts{IgnoredOlder: 8_000, Identical: 4_000}, build(0, 12_000, 1)...)
+	o.merge("2026-05-20", lake.KeyCounts{Inserted: 12_000}, build(0, 12_000, 1)...)
+	o.merge("2026-05-20", lake.KeyCounts{Inserted: 4_000, Updated: 8_000}, build(4_000, 16_000, 2)...)
+	r := o.merge("2026-05-20", lake.KeyCounts{IgnoredOlder: 8_000, Identical: 4_000}, build(0, 12_000, 1)...)
 	if r.Outcome != lake.Unchanged {
 		t.Errorf("outcome %s", r.Outcome)
 	}
@@ -346,27 +346,27 @@ func TestMergeMeetsOthers(t *testing.T) {
 	base := []order{placed(1, "01", "01T10:00", 1, "new"), placed(2, "01", "01T10:00", 1, "new"), placed(3, "02", "01T10:00", 1, "new")}
 	t.Run("a key twice in the table", func(t *testing.T) {
 		o := newOrders(t, "twice")
-		o.merge("2026-05-01", lake.MergeCounts{Inserted: 3}, base...)
+		o.merge("2026-05-01", lake.KeyCounts{Inserted: 3}, base...)
 		testenv.AppendRows(t, o.cat, o.load.Table, base[1].row())
 		_, err := o.run("2026-05-02", placed(2, "01", "02T10:00", 2, "paid"))
 		want(t, err, lake.ErrRefused)
 		if !strings.Contains(err.Error(), "order_id=2") {
 			t.Errorf("%v does not name the key", err)
 		}
-		o.merge("2026-05-02", lake.MergeCounts{Updated: 1}, placed(1, "01", "02T10:00", 2, "paid")) // other keys are no matter
+		o.merge("2026-05-02", lake.KeyCounts{Updated: 1}, placed(1, "01", "02T10:00", 2, "paid")) // other keys are no matter
 		o.wild = []string{`2 2026-05-01 2026-05-01T10:00:00Z 1 "new"`}
 	})
 	t.Run("compacted between match and commit", func(t *testing.T) {
 		o := newOrders(t, "compacted")
-		o.merge("2026-05-01", lake.MergeCounts{Inserted: 3}, base...)
-		o.merge("2026-05-01", lake.MergeCounts{Inserted: 1}, placed(9, "01", "01T11:00", 1, "new"))
+		o.merge("2026-05-01", lake.KeyCounts{Inserted: 3}, base...)
+		o.merge("2026-05-01", lake.KeyCounts{Inserted: 1}, placed(9, "01", "01T11:00", 1, "new"))
 		during := 0
 		o.loader.Trace = &lake.Trace{Sent: func() {
 			if during++; during == 1 {
 				testenv.Compact(t, o.cat, o.load.Table, true)
 			}
 		}}
-		r := o.merge("2026-05-02", lake.MergeCounts{Updated: 2, Inserted: 1},
+		r := o.merge("2026-05-02", lake.KeyCounts{Updated: 2, Inserted: 1},
 			placed(1, "01", "02T10:00", 2, "paid"), placed(3, "03", "02T10:00", 2, "paid"), placed(4, "03", "02T10:00", 2, "new"))
 		if r.Attempts != 2 {
 			t.Errorf("%d attempts", r.Attempts)
@@ -380,7 +380,7 @@ func TestMergeRaces(t *testing.T) {
 	t.Parallel()
 	for round := range 3 {
 		o := newOrders(t, fmt.Sprint("races", round))
-		o.merge("2026-05-01", lake.MergeCounts{Inserted: 2}, placed(1, "01", "01T10:00", 1, "new"), placed(2, "02", "01T10:00", 1, "new"))
+		o.merge("2026-05-01", lake.KeyCounts{Inserted: 2}, placed(1, "01", "01T10:00", 1, "new"), placed(2, "02", "01T10:00", 1, "new"))
 		errs := make(chan error)
 		var all []order
 		for n := range int64(6) {
@@ -417,7 +417,7 @@ func TestMergeEveryStepFails(t *testing.T) {
 	for _, fault := range faults {
 		for at := 0; ; at++ {
 			o := newOrders(t, "step")
-			o.merge("2026-05-01", lake.MergeCounts{Inserted: 2}, placed(1, "01", "01T10:00", 1, "new"), placed(2, "02", "01T10:00", 1, "new"))
+			o.merge("2026-05-01", lake.KeyCounts{Inserted: 2}, placed(1, "01", "01T10:00", 1, "new"), placed(2, "02", "01T10:00", 1, "new"))
 			change := []order{placed(1, "03", "02T10:00", 2, "paid"), placed(2, "02", "02T10:00", 2, "deleted"), placed(3, "03", "02T10:00", 2, "new")}
 			in := testenv.NewInjector(at, fault)
 			in.StopAfter = true
@@ -492,7 +492,7 @@ func TestMergeConditions(t *testing.T) {
 			t.Parallel()
 			o := newOrders(t, "conditions")
 			o.load.DeleteWhen = text
-			o.merge("2026-05-01", lake.MergeCounts{Inserted: 3 - deleted, Deleted: deleted},
+			o.merge("2026-05-01", lake.KeyCounts{Inserted: 3 - deleted, Deleted: deleted},
 				placed(1, "01", "01T10:00", 1, "gone"), placed(2, "01", "01T11:00", 2, "it's"), placed(3, "01", "01T12:00", 3, "here"))
 		})
 	}
@@ -524,15 +524,15 @@ func TestMergeSeesDeletes(t *testing.T) {
 			t.Parallel()
 			o := newOrders(t, "sees")
 			o.load.PartitionBy = []string{}
-			o.merge("2026-05-01", lake.MergeCounts{Inserted: 6},
+			o.merge("2026-05-01", lake.KeyCounts{Inserted: 6},
 				placed(1, "01", "01T10:00", 1, "new"), placed(2, "01", "01T10:00", 1, "lost"), placed(3, "01", "01T10:00", 1, "new"),
 				placed(4, "01", "01T10:00", 1, "lost"), placed(5, "01", "01T10:00", 1, "new"), placed(6, "01", "01T10:00", 1, "new"))
 			del(o)
 			delete(o.newest, 2)
 			delete(o.newest, 4)
-			o.merge("2026-05-02", lake.MergeCounts{Updated: 1, Inserted: 1}, placed(3, "01", "02T10:00", 2, "paid"), placed(2, "01", "02T10:00", 2, "new"))
-			o.merge("2026-05-01", lake.MergeCounts{Identical: 1, Inserted: 1}, placed(5, "01", "01T10:00", 1, "new"), placed(4, "01", "01T10:00", 1, "again"))
-			o.merge("2026-05-02", lake.MergeCounts{Corrected: 1}, placed(2, "01", "02T10:00", 2, "corrected"))
+			o.merge("2026-05-02", lake.KeyCounts{Updated: 1, Inserted: 1}, placed(3, "01", "02T10:00", 2, "paid"), placed(2, "01", "02T10:00", 2, "new"))
+			o.merge("2026-05-01", lake.KeyCounts{Identical: 1, Inserted: 1}, placed(5, "01", "01T10:00", 1, "new"), placed(4, "01", "01T10:00", 1, "again"))
+			o.merge("2026-05-02", lake.KeyCounts{Corrected: 1}, placed(2, "01", "02T10:00", 2, "corrected"))
 		})
 	}
 }
@@ -542,15 +542,15 @@ func TestMergeSeesDeletes(t *testing.T) {
 func TestMergeEvolves(t *testing.T) {
 	t.Parallel()
 	o := newOrders(t, "evolves")
-	o.merge("2026-05-01", lake.MergeCounts{Inserted: 2}, placed(1, "01", "01T10:00", 1, "new"), placed(2, "01", "01T10:00", 1, "new"))
+	o.merge("2026-05-01", lake.KeyCounts{Inserted: 2}, placed(1, "01", "01T10:00", 1, "new"), placed(2, "01", "01T10:00", 1, "new"))
 	o.load.Schema = lake.Evolve
 	wider := arrow.NewSchema(append(orderSchema().Fields(), arrow.Field{Name: "note", Type: arrow.BinaryTypes.String, Nullable: true}), nil)
 	row := placed(1, "01", "02T10:00", 2, "paid").row()
 	row["note"] = "gift"
 	same := placed(2, "01", "01T10:00", 1, "new").row()
 	r, err := o.loader.Load(t.Context(), o.load, testenv.Rows(t, wider, row, same), window(t, "2026-05-01/2026-05-03"))
-	if err != nil || *r.Merged != (lake.MergeCounts{Updated: 1, Identical: 1}) {
-		t.Fatalf("%+v, %v", r.Merged, err)
+	if err != nil || *r.ByKey != (lake.KeyCounts{Updated: 1, Identical: 1}) {
+		t.Fatalf("%+v, %v", r.ByKey, err)
 	}
 	o.check.Loaded(r)
 	clear(o.newest)

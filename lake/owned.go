@@ -26,6 +26,14 @@ type owned struct {
 	always bool
 }
 
+// around are the rows of the scope in the window and some time around it.
+func (o *owned) around(s Step) *owned {
+	wider := *o
+	wider.window.From, wider.window.To = s.Before(o.window.From), s.After(o.window.To)
+	wider.span = spanOf(wider.window, o.kind)
+	return &wider
+}
+
 // atAnyTime are the rows of the scope whatever their time.
 func (o *owned) atAnyTime() *owned {
 	all := *o

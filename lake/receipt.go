@@ -17,7 +17,8 @@ type Receipt struct {
 	BaseSnapshotID   string        `json:"base_snapshot_id"`
 	MetadataLocation string        `json:"metadata_location"`
 	Rows             RowCounts     `json:"rows"`
-	Merged           *MergeCounts  `json:"merged,omitempty"` // in mode merge
+	ByKey            *KeyCounts    `json:"by_key,omitempty"`    // in modes merge and append
+	Conflicts        []string      `json:"conflicts,omitempty"` // the first, in mode append
 	Files            FileCounts    `json:"files"`
 	Bytes            ByteCounts    `json:"bytes"`
 	Digest           *string       `json:"digest"`

@@ -13,9 +13,9 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// MergeCounts counts what became of the source's rows in mode merge. Together
-// they are the rows read less those outside.
-type MergeCounts struct {
+// KeyCounts counts what became of the source's rows in modes merge and append.
+// Together they are the rows read less those outside.
+type KeyCounts struct {
 	// Inserted rows have a key that the table did not have.
 	Inserted int64 `json:"inserted"`
 	// Updated rows are newer than the table's.
@@ -33,11 +33,16 @@ type MergeCounts struct {
 	Kept int64 `json:"kept"`
 	// Duplicates are rows of which the source has a newer one, or the same again.
 	Duplicates int64 `json:"duplicates"`
+	// Conflicts are rows, in mode append, with the id of another one, of the source
+	// or the table, and other values.
+	Conflicts int64 `json:"conflicts"`
 }
 
 // verdict is what becomes of the source's rows and of the table's.
 type verdict struct {
-	counts MergeCounts
+	counts KeyCounts
+	// conflicts show the first of those that are counted.
+	conflicts []string
 	// wins marks the rows of the source that are written.
 	wins    []bool
 	written int64
@@ -75,27 +80,33 @@ func (m *merging) decide(ctx context.Context, t *table.Table, found *survey) (*v
 	return v, nil
 }
 
+// holder is a row of the table that has the key of an entry.
+type holder struct {
+	file *probed // nil: there is none
+	match
+}
+
 // judge decides for every key of a pass.
 func (m *merging) judge(v *verdict, pass int, files []*probed) error {
-	type holder struct {
-		file *probed
-		match
+	holders, err := m.holders(pass, files)
+	if err != nil {
+		return err
 	}
-	holders := make([]holder, len(m.table.entries))
-	for _, p := range files {
-		for _, x := range p.matches[pass] {
-			h := &holders[x.entry]
-			if h.file != nil {
-				return fmt.Errorf("the table has two rows of the key of %s, %s, in %s and %s: a merge needs one of each key: remove one of them: %w",
-					m.rows.where(m.table.entries[x.entry].row), m.describe(m.table.entries[x.entry].row), h.file.entry.DataFile().FilePath(), p.entry.DataFile().FilePath(), ErrRefused)
-			}
-			*h = holder{p, x}
+	t := m.table
+	v.counts.Duplicates += t.rows - int64(len(t.entries)+len(t.conflicts))
+	for _, c := range t.conflicts {
+		if err := m.conflict(v, c.row, "with "+m.rows.where(t.entries[c.entry].row)); err != nil {
+			return err
 		}
 	}
-	v.counts.Duplicates += m.table.rows - int64(len(holders))
 	for i, h := range holders {
-		e := &m.table.entries[i]
-		replaces, err := m.sentence(&v.counts, e, h.file, h.match)
+		e := &t.entries[i]
+		var replaces bool
+		if m.load.Mode == Append {
+			replaces, err = m.addition(v, e, h)
+		} else {
+			replaces, err = m.sentence(&v.counts, e, h.file, h.match)
+		}
 		if err != nil {
 			return err
 		}
@@ -113,10 +124,59 @@ func (m *merging) judge(v *verdict, pass int, files []*probed) error {
 	return nil
 }
 
+// holders are the table's rows by entry. In mode merge there is one at most; of
+// several, in mode append, one is taken that is as the source's, if any is.
+func (m *merging) holders(pass int, files []*probed) ([]holder, error) {
+	out := make([]holder, len(m.table.entries))
+	for _, p := range files {
+		for _, x := range p.matches[pass] {
+			h := &out[x.entry]
+			switch {
+			case h.file == nil || m.load.Mode == Append && x.same:
+				*h = holder{p, x}
+			case m.load.Mode == Merge:
+				row := m.table.entries[x.entry].row
+				return nil, fmt.Errorf("the table has two rows of the key of %s, %s, in %s and %s: a merge needs one of each key: remove one of them: %w",
+					m.rows.where(row), m.describe(row), h.file.entry.DataFile().FilePath(), p.entry.DataFile().FilePath(), ErrRefused)
+			}
+		}
+	}
+	return out, nil
+}
+
+// addition counts a row of mode append, and says whether it is added.
+func (m *merging) addition(v *verdict, e *keyEntry, h holder) (adds bool, err error) {
+	switch {
+	case h.file == nil:
+		v.counts.Inserted++
+		return true, nil
+	case h.same:
+		v.counts.Identical++
+		return false, nil
+	}
+	return false, m.conflict(v, e.row, "with a row in "+h.file.entry.DataFile().FilePath())
+}
+
+// shownConflicts is how many conflicts are shown.
+const shownConflicts = 5
+
+// conflict counts a row that has the id of another one and other values.
+func (m *merging) conflict(v *verdict, row int64, with string) error {
+	text := ""
+	if v.counts.Conflicts++; v.counts.Conflicts <= shownConflicts {
+		text = fmt.Sprintf("%s, %s, %s", m.rows.where(row), m.describe(row), with)
+		v.conflicts = append(v.conflicts, text)
+	}
+	if m.load.OnConflict != ErrorConflict {
+		return nil
+	}
+	return fmt.Errorf("the same event with other values: %s: %w", text, ErrTie)
+}
+
 // sentence counts what becomes of one row of the source, and says whether it
 // takes the place of the table's row of its key, which is in file; nil where
 // there is none.
-func (m *merging) sentence(n *MergeCounts, e *keyEntry, file *probed, x match) (replaces bool, err error) {
+func (m *merging) sentence(n *KeyCounts, e *keyEntry, file *probed, x match) (replaces bool, err error) {
 	counted := func(n *int64) bool { *n++; return true }
 	switch {
 	case file == nil && e.deleted && m.load.Deletes == HardDeletes:

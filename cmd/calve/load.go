@@ -31,7 +31,7 @@ snapshot, or the table stays exactly as it was. Running it again is always safe.
 
 With --mode merge each row takes the place of the table's row of its key instead,
 wherever that is, if it is newer: windows may come again in any order, and the newest
-versions stay.
+versions stay. With --mode append rows are added whose event id the table lacks.
 
 Where the table holds these rows already, as an earlier load of the window left them,
 nothing is committed and the outcome is "unchanged". That is said by their digest, and
@@ -44,6 +44,8 @@ Examples:
     calve load payments --from '{{ data_interval_start }}' --to '{{ data_interval_end }}' --json
     calve load payments --window 2026-05-04 --allow-empty
     calve load payments --window 2026-05-04 --if-changed
+    calve load --source 'events/*.ndjson' --table shop.events --time-column occurred_at --mode append \
+        --event-id event_id --look-back 7d --window 2026-05-04
     calve load --source 'orders/*.csv' --table shop.orders --time-column updated_at --mode merge \
         --key order_id --version-by updated_at,seq --delete-when "op = 'D'" --window 2026-05-04` +
 		codes(0, 1, 2, 10, 11, 12, 14, 75, 99, 130)

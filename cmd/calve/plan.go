@@ -93,8 +93,8 @@ func printPlan(w io.Writer, p *lake.Plan, timeColumn string) error {
 	}
 	switch {
 	case p.Creates:
-	case p.Mode == lake.Merge:
-		fmt.Fprintf(out, "searched\t%s at most: those that may hold the source's keys; the ones that do are rewritten\n", filesLine(p.Searched))
+	case p.Mode != lake.Replace:
+		fmt.Fprintf(out, "searched\t%s at most: those that hold keys of the source, by their bounds\n", filesLine(p.Searched))
 	default:
 		fmt.Fprintf(out, "inside\t%s: dropped whole\n", filesLine(p.Inside))
 		fmt.Fprintf(out, "straddling\t%s: rewritten without the window's rows\n", filesLine(p.Straddling))

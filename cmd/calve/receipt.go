@@ -23,7 +23,7 @@ func printReceipt(out io.Writer, r lake.Receipt) {
 	} else {
 		printWritten(out, r)
 	}
-	printMerged(out, r.Merged)
+	printByKey(out, r)
 	if r.Digest != nil {
 		fmt.Fprintf(out, "digest     %s\n", *r.Digest)
 	}
@@ -39,8 +39,8 @@ func printReceipt(out io.Writer, r lake.Receipt) {
 
 // printStanding prints that a window's rows stand as an earlier load left them.
 func printStanding(out io.Writer, r lake.Receipt) {
-	if r.Merged != nil {
-		fmt.Fprint(out, "rows       the table is as they say; ")
+	if r.ByKey != nil {
+		fmt.Fprint(out, "rows       the table has what they say; ")
 	} else {
 		fmt.Fprintf(out, "rows       %s are in the table already; ", humanize.Comma(r.Rows.Written))
 	}
