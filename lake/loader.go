@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -92,6 +93,11 @@ type Load struct {
 	Branch string
 	// TimeColumn is the table's column that windows are on.
 	TimeColumn string
+	// Cursor is the column that windows are on in place of the time column, in modes
+	// merge and append: it says when the source changed a row, such as updated_at. The
+	// time column is then only what a new table is partitioned by. Default: the
+	// time column.
+	Cursor string
 	// Zone is the zone of windows that carry no offset. Default: UTC for a
 	// timestamptz column. See [Window.On].
 	Zone *time.Location
@@ -164,6 +170,9 @@ type Load struct {
 	// Properties are set on a new table, over calve's own defaults.
 	Properties iceberg.Properties
 }
+
+// windowColumn is the column that windows are on.
+func (l Load) windowColumn() string { return cmp.Or(l.Cursor, l.TimeColumn) }
 
 // TableName is the table's name with dots, for people.
 func (l Load) TableName() string { return strings.Join(l.Table, ".") }
@@ -274,8 +283,8 @@ func (l Load) validate() error {
 	case !slices.Contains([]Outside{OutsideDefault, SelectOutside, ErrorOutside, DropOutside}, l.Outside):
 		return fmt.Errorf("outside %q must be select, error or drop: %w", l.Outside, ErrUsage)
 	}
-	if _, ok := l.Scope[l.TimeColumn]; ok {
-		return fmt.Errorf("scope must not name the time column %q: that is what the window is for: %w", l.TimeColumn, ErrUsage)
+	if _, ok := l.Scope[l.windowColumn()]; ok {
+		return fmt.Errorf("scope must not name the time column %q: that is what the window is for: %w", l.windowColumn(), ErrUsage)
 	}
 	if err := l.checkMode(); err != nil {
 		return err

@@ -210,7 +210,11 @@ func (j *loading) designTable(ctx context.Context, w Window) (err error) {
 	}
 	exprs := j.load.PartitionBy
 	if exprs == nil {
-		exprs = []string{"day(" + j.owned.time.Name + ")"}
+		day, ok := findField(j.fit.schema, j.load.TimeColumn)
+		if !ok {
+			return fmt.Errorf("the source has no column %q, the time column; it has %s: %w", j.load.TimeColumn, columnNames(j.fit.schema), ErrUsage)
+		}
+		exprs = []string{"day(" + day.Name + ")"}
 	}
 	spec, err := partitionSpec(j.fit.schema, exprs)
 	if err != nil {

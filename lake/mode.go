@@ -82,6 +82,8 @@ func (l Load) checkMode() error {
 		return fmt.Errorf("key, version, delete_when, deletes, on_equal and null_keys are of mode merge: %w", ErrUsage)
 	case ofAppend && l.Mode != Append:
 		return fmt.Errorf("event_id, look_back and on_conflict are of mode append: %w", ErrUsage)
+	case l.Mode == Replace && l.Cursor != "" && foldName(l.Cursor) != foldName(l.TimeColumn):
+		return fmt.Errorf("the cursor %q is not the time column %q: a row that changes would leave its window, and mode replace would lose it there or keep both: use mode merge, with a key and a version: %w", l.Cursor, l.TimeColumn, ErrUsage)
 	case l.Mode == Replace:
 		return nil
 	case l.IfChanged:

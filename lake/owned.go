@@ -60,9 +60,9 @@ const (
 // newOwned binds load and window to a schema. Its error wraps ErrUsage,
 // ErrSchema or ErrWindow.
 func newOwned(load Load, w Window, sc *iceberg.Schema) (*owned, error) {
-	field, ok := findField(sc, load.TimeColumn)
+	field, ok := findField(sc, load.windowColumn())
 	if !ok {
-		return nil, fmt.Errorf("the table has no column %q for the window; it has %s: %w", load.TimeColumn, columnNames(sc), ErrUsage)
+		return nil, fmt.Errorf("the table has no column %q for the window; it has %s: %w", load.windowColumn(), columnNames(sc), ErrUsage)
 	}
 	kind, err := TimeKindOf(field.Type)
 	if err != nil {

@@ -76,6 +76,10 @@ type loadConfig struct {
 	EventID    eventID  `yaml:"event_id"`
 	LookBack   string   `yaml:"look_back"`
 	OnConflict string   `yaml:"on_conflict"`
+	// Cursor is what windows are on in place of TimeColumn, Overlap how far before
+	// the watermark --from watermark begins.
+	Cursor  string `yaml:"cursor"`
+	Overlap string `yaml:"overlap"`
 }
 
 // eventID is event_id: [COLUMN], or event_id: {hash_of: [COLUMN, COLUMN]}.

@@ -21,6 +21,7 @@ type modeFlags struct {
 	EventID    []string `name:"event-id" placeholder:"COLUMN" group:"mode" help:"Columns that are the same in each delivery of an event."`
 	HashOf     []string `placeholder:"COLUMN" group:"mode" help:"In place of --event-id: rows with the same values in these columns are one event."`
 	LookBack   string   `placeholder:"STEP" group:"mode" help:"How far around the window ids are looked for in the table, such as 7d. Default: in the window."`
+	Cursor     string   `placeholder:"COLUMN" group:"mode" help:"In modes merge and append: the column that windows are on, such as updated_at, if it is not the time column."`
 	OnConflict string   `placeholder:"HOW" group:"mode" help:"What becomes of a row that has the id of another one and other values: keep (the one that is stored, default), or error."`
 }
 
@@ -29,7 +30,7 @@ func (f modeFlags) override(l *loadConfig) {
 	for _, o := range []struct {
 		to   *string
 		from string
-	}{{&l.Mode, f.Mode}, {&l.DeleteWhen, f.DeleteWhen}, {&l.Deletes, f.Deletes}, {&l.OnEqual, f.OnEqual}, {&l.NullKeys, f.NullKeys}, {&l.LookBack, f.LookBack}, {&l.OnConflict, f.OnConflict}} {
+	}{{&l.Mode, f.Mode}, {&l.DeleteWhen, f.DeleteWhen}, {&l.Deletes, f.Deletes}, {&l.OnEqual, f.OnEqual}, {&l.NullKeys, f.NullKeys}, {&l.LookBack, f.LookBack}, {&l.OnConflict, f.OnConflict}, {&l.Cursor, f.Cursor}} {
 		if o.from != "" {
 			*o.to = o.from
 		}
@@ -53,6 +54,7 @@ func (l loadConfig) applyMode(to *lake.Load) (err error) {
 	to.Mode, to.Key, to.VersionBy, to.DeleteWhen = lake.Mode(l.Mode), l.Key, l.Version, l.DeleteWhen
 	to.Deletes, to.OnEqual, to.NullKeys = lake.Deletes(l.Deletes), lake.OnEqual(l.OnEqual), lake.NullKeys(l.NullKeys)
 	to.EventID, to.HashOf, to.OnConflict = l.EventID.Columns, l.EventID.HashOf, lake.OnConflict(l.OnConflict)
+	to.Cursor = l.Cursor
 	for _, name := range l.EventID.HashOf {
 		if c := l.Columns[name]; c.Derive != "" {
 			return usage("event_id: hash_of must not name %q, which is derived: it tells deliveries of one event apart", name)
