@@ -246,7 +246,8 @@ func (j *loading) receipt(w Window, a *landing, began time.Time, err error) Rece
 	read := r.Rows
 	r.Rows, r.ByKey, r.Conflicts = a.rows, a.byKey, a.conflicts
 	r.Rows.Read, r.Rows.Outside = read.Read, read.Outside
-	r.Files.Added, r.Files.Removed, r.Files.Rewritten = a.files.Added, a.files.Removed, a.files.Rewritten
+	r.Files.Added, r.Files.Deletes = a.files.Added, a.files.Deletes
+	r.Files.Removed, r.Files.Rewritten = a.files.Removed, a.files.Rewritten
 	r.Bytes.Written = a.written
 	if at := a.state.watermark; !at.IsZero() {
 		mark, _ := Window{From: at, Wall: j.owned.kind != Instants}.Bounds()

@@ -133,6 +133,8 @@ type Load struct {
 	OnEqual OnEqual
 	// NullKeys says what NULL in a key column means. Default: [RefuseNullKeys].
 	NullKeys NullKeys
+	// Write says how a merge takes rows out of files. Default: [CopyOnWrite].
+	Write WriteMode
 	// EventID names the columns of mode append that are the same in each delivery
 	// of an event, and in no other event. NULL in one is refused.
 	EventID []string

@@ -42,6 +42,10 @@ type merging struct {
 type output struct {
 	of    string
 	files []iceberg.DataFile
+	// rewritten are the keys of the files that files stand for, deletes hide rows of
+	// the other ones.
+	rewritten []string
+	deletes   []iceberg.DataFile
 }
 
 // newMerging reads the source's rows of the window.
@@ -173,15 +177,17 @@ func (m *merging) attemptOn(ctx context.Context, head *table.Table, first bool) 
 	if s := (&standing{}); v.empty() && first && m.stands(s, head) {
 		return &attempt{id: g.snap.SnapshotID, state: s.state, byKey: g.byKey, conflicts: g.conflicts, unchanged: true}, nil
 	}
-	files, err := m.write(ctx, evolved, v)
+	out, err := m.write(ctx, evolved, g.store, v)
 	if err != nil {
 		return nil, err
 	}
-	c := &changes{added: files}
+	c := &changes{added: out.files, deletes: out.deletes}
 	for _, p := range v.touched {
-		c.removed = append(c.removed, p.entry)
+		if slices.Contains(out.rewritten, p.key) {
+			c.removed = append(c.removed, p.entry)
+		}
 	}
-	g.files.Rewritten = len(v.touched)
+	g.files.Rewritten = len(c.removed)
 	g.rows.Written, g.rows.Replaced = v.written, v.replaced
 	return m.publish(ctx, g, c, first)
 }

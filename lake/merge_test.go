@@ -62,6 +62,25 @@ func newOrders(tb testing.TB, name string) *orders {
 	return newOrdersIn(tb, testenv.Catalog(tb), name)
 }
 
+// newOrdersFunc makes a table whose merges write in one way.
+type newOrdersFunc = func(tb testing.TB, name string) *orders
+
+// eachWrite runs a test for both ways to write: what is merged is the same.
+func eachWrite(t *testing.T, test func(t *testing.T, newOrders newOrdersFunc)) {
+	t.Helper()
+	for _, write := range []lake.WriteMode{lake.CopyOnWrite, lake.MergeOnRead} {
+		t.Run(string(write), func(t *testing.T) {
+			t.Parallel()
+			test(t, func(tb testing.TB, name string) *orders {
+				tb.Helper()
+				o := newOrders(tb, name)
+				o.load.Write = write
+				return o
+			})
+		})
+	}
+}
+
 func newOrdersIn(tb testing.TB, cat lake.Catalog, name string) *orders {
 	tb.Helper()
 	o := &orders{tb: tb, cat: cat, newest: map[int64]order{}, load: lake.Load{
@@ -135,6 +154,10 @@ func placed(id int64, day, updated string, seq int64, status string) order {
 // their status, with a time of change and a sequence number.
 func TestMergeOrders(t *testing.T) {
 	t.Parallel()
+	eachWrite(t, testMergeOrders)
+}
+
+func testMergeOrders(t *testing.T, newOrders newOrdersFunc) {
 	o := newOrders(t, "orders")
 	o.merge("2026-05-01", lake.KeyCounts{Inserted: 3},
 		placed(1, "01", "01T10:00", 1, "new"), placed(2, "01", "01T11:00", 2, "new"), placed(3, "01", "01T12:00", 3, "new"))
@@ -144,7 +167,7 @@ func TestMergeOrders(t *testing.T) {
 		placed(4, "02", "02T11:00", 7, "new"),
 	}
 	r := o.merge("2026-05-02", lake.KeyCounts{Inserted: 1, Updated: 1, Deleted: 1, Duplicates: 1}, second...)
-	if r.Files.Rewritten != 1 || r.Rows.Replaced != 2 || r.Rows.Written != 3 || r.Mode != "merge" {
+	if r.Files.Rewritten+r.Files.Deletes != 1 || r.Rows.Replaced != 2 || r.Rows.Written != 3 || r.Mode != "merge" {
 		t.Errorf("receipt: %+v", r)
 	}
 	t.Run("a replay writes nothing", func(t *testing.T) {
@@ -172,6 +195,10 @@ func TestMergeOrders(t *testing.T) {
 // replays in between: the newest versions decide.
 func TestMergeInAnyOrder(t *testing.T) {
 	t.Parallel()
+	eachWrite(t, testMergeInAnyOrder)
+}
+
+func testMergeInAnyOrder(t *testing.T, newOrders newOrdersFunc) {
 	days := map[string][]order{
 		"2026-05-01": {placed(1, "01", "01T10:00", 1, "new"), placed(2, "01", "01T11:00", 2, "new"), placed(3, "01", "01T12:00", 3, "deleted")},
 		"2026-05-02": {placed(1, "02", "02T10:00", 4, "paid"), placed(2, "01", "02T11:00", 5, "deleted"), placed(4, "02", "02T12:00", 6, "new")},
@@ -211,6 +238,10 @@ func permutations(items []string) (all [][]string) {
 // error that names both rows, wherever a newer one stands (case 103).
 func TestMergeTies(t *testing.T) {
 	t.Parallel()
+	eachWrite(t, testMergeTies)
+}
+
+func testMergeTies(t *testing.T, newOrders newOrdersFunc) {
 	o := newOrders(t, "ties")
 	o.merge("2026-05-01", lake.KeyCounts{Inserted: 1}, placed(1, "01", "01T10:00", 1, "new"))
 	_, err := o.run("2026-05-02", placed(7, "01", "02T10:00", 2, "paid"), placed(8, "01", "02T10:00", 2, "x"), placed(7, "01", "02T10:00", 2, "shipped"))
@@ -243,6 +274,10 @@ func TestMergeTies(t *testing.T) {
 // second copy (case 105).
 func TestMergeNullKeys(t *testing.T) {
 	t.Parallel()
+	eachWrite(t, testMergeNullKeys)
+}
+
+func testMergeNullKeys(t *testing.T, newOrders newOrdersFunc) {
 	o := newOrders(t, "nulls")
 	o.load.Key = []string{"order_id", "status"}
 	o.load.DeleteWhen = ""
@@ -272,6 +307,10 @@ func TestMergeNullKeys(t *testing.T) {
 // behind (case 107).
 func TestMergeMovesPartition(t *testing.T) {
 	t.Parallel()
+	eachWrite(t, testMergeMovesPartition)
+}
+
+func testMergeMovesPartition(t *testing.T, newOrders newOrdersFunc) {
 	o := newOrders(t, "moves")
 	o.merge("2026-05-01", lake.KeyCounts{Inserted: 2}, placed(5, "01", "01T10:00", 1, "new"), placed(6, "01", "01T10:00", 1, "new"))
 	for n, day := range []string{"02", "03", "01"} {
@@ -284,6 +323,10 @@ func TestMergeMovesPartition(t *testing.T) {
 
 func TestMergeHardDeletes(t *testing.T) {
 	t.Parallel()
+	eachWrite(t, testMergeHardDeletes)
+}
+
+func testMergeHardDeletes(t *testing.T, newOrders newOrdersFunc) {
 	o := newOrders(t, "hard")
 	o.load.Deletes, o.hard = lake.HardDeletes, true
 	o.merge("2026-05-01", lake.KeyCounts{Inserted: 2}, placed(1, "01", "01T10:00", 1, "new"), placed(2, "01", "01T10:00", 1, "new"))
@@ -302,6 +345,10 @@ func TestMergeHardDeletes(t *testing.T) {
 // and not written again.
 func TestMergeReadsWhatMayHold(t *testing.T) {
 	t.Parallel()
+	eachWrite(t, testMergeReadsWhatMayHold)
+}
+
+func testMergeReadsWhatMayHold(t *testing.T, newOrders newOrdersFunc) {
 	o := newOrders(t, "prune")
 	for day := range int64(9) {
 		text := fmt.Sprintf("%02d", day+1)
@@ -315,7 +362,7 @@ func TestMergeReadsWhatMayHold(t *testing.T) {
 	o.loader.Catalog = in.Catalog(o.cat)
 	r := o.merge("2026-05-10", lake.KeyCounts{Updated: 2, Inserted: 1},
 		placed(35, "04", "10T10:00", 2, "paid"), placed(85, "09", "10T10:00", 2, "paid"), placed(1000, "10", "10T10:00", 2, "new"))
-	if r.Files.Rewritten != 2 {
+	if r.Files.Rewritten+r.Files.Deletes != 2 {
 		t.Errorf("receipt: %+v", r.Files)
 	}
 }
@@ -323,6 +370,10 @@ func TestMergeReadsWhatMayHold(t *testing.T) {
 // TestMergeSpills gives a merge so little memory that rows and keys do not fit.
 func TestMergeSpills(t *testing.T) {
 	t.Parallel()
+	eachWrite(t, testMergeSpills)
+}
+
+func testMergeSpills(t *testing.T, newOrders newOrdersFunc) {
 	o := newOrders(t, "spills")
 	o.loader.Memory, o.loader.TempDir = 1<<20, t.TempDir()
 	build := func(from, to int64, seq int64) (rows []order) {
@@ -343,6 +394,10 @@ func TestMergeSpills(t *testing.T) {
 // before and while a merge runs.
 func TestMergeMeetsOthers(t *testing.T) {
 	t.Parallel()
+	eachWrite(t, testMergeMeetsOthers)
+}
+
+func testMergeMeetsOthers(t *testing.T, newOrders newOrdersFunc) {
 	base := []order{placed(1, "01", "01T10:00", 1, "new"), placed(2, "01", "01T10:00", 1, "new"), placed(3, "02", "01T10:00", 1, "new")}
 	t.Run("a key twice in the table", func(t *testing.T) {
 		o := newOrders(t, "twice")
@@ -378,6 +433,10 @@ func TestMergeMeetsOthers(t *testing.T) {
 // newest versions say.
 func TestMergeRaces(t *testing.T) {
 	t.Parallel()
+	eachWrite(t, testMergeRaces)
+}
+
+func testMergeRaces(t *testing.T, newOrders newOrdersFunc) {
 	for round := range 3 {
 		o := newOrders(t, fmt.Sprint("races", round))
 		o.merge("2026-05-01", lake.KeyCounts{Inserted: 2}, placed(1, "01", "01T10:00", 1, "new"), placed(2, "02", "01T10:00", 1, "new"))
@@ -409,6 +468,10 @@ func TestMergeRaces(t *testing.T) {
 // it was or as it should be, and running it again is right.
 func TestMergeEveryStepFails(t *testing.T) {
 	t.Parallel()
+	eachWrite(t, testMergeEveryStepFails)
+}
+
+func testMergeEveryStepFails(t *testing.T, newOrders newOrdersFunc) {
 	faults := []testenv.Fault{testenv.LostAnswer, testenv.Fail}
 	if testing.Short() {
 		faults = faults[:1]
@@ -502,6 +565,10 @@ func TestMergeConditions(t *testing.T) {
 // in the table, and stay deleted when their file is written again.
 func TestMergeSeesDeletes(t *testing.T) {
 	t.Parallel()
+	eachWrite(t, testMergeSeesDeletes)
+}
+
+func testMergeSeesDeletes(t *testing.T, newOrders newOrdersFunc) {
 	only := func(name string) *arrow.Schema {
 		f, _ := orderSchema().FieldsByName(name)
 		return arrow.NewSchema(f, nil)
@@ -541,6 +608,10 @@ func TestMergeSeesDeletes(t *testing.T) {
 // have NULL there, which is no other content.
 func TestMergeEvolves(t *testing.T) {
 	t.Parallel()
+	eachWrite(t, testMergeEvolves)
+}
+
+func testMergeEvolves(t *testing.T, newOrders newOrdersFunc) {
 	o := newOrders(t, "evolves")
 	o.merge("2026-05-01", lake.KeyCounts{Inserted: 2}, placed(1, "01", "01T10:00", 1, "new"), placed(2, "01", "01T10:00", 1, "new"))
 	o.load.Schema = lake.Evolve
@@ -555,4 +626,40 @@ func TestMergeEvolves(t *testing.T) {
 	o.check.Loaded(r)
 	clear(o.newest)
 	o.wild = []string{`1 2026-05-01 2026-05-02T10:00:00Z 2 "paid" "gift"`, `2 2026-05-01 2026-05-01T10:00:00Z 1 "new" NULL`}
+}
+
+// TestMergeOnRead: few rows of a large file are hidden by a position delete file,
+// which names it; rows that are hidden already, by whomever, do not shift what it
+// says; and a file with many of them, or of which little is left, is written again.
+func TestMergeOnRead(t *testing.T) {
+	t.Parallel()
+	o := newOrders(t, "mor")
+	o.load.Write, o.load.PartitionBy = lake.MergeOnRead, []string{"placed_on"}
+	var rows []order
+	for id := range int64(100) {
+		rows = append(rows, placed(id, "01", "01T10:00", 1, "new"))
+	}
+	o.merge("2026-05-01", lake.KeyCounts{Inserted: 100}, rows...)
+	path := testenv.DataFiles(t, testenv.Load(t, o.cat, o.load.Table))[0]
+	testenv.PositionDelete(t, o.cat, o.load.Table, map[string][]int64{path: {0, 10, 11, 50}})
+	for _, id := range []int64{0, 10, 11, 50} {
+		delete(o.newest, id)
+	}
+	hidden := 0
+	for n := range int64(12) {
+		day := fmt.Sprintf("%02d", 2+n)
+		r := o.merge("2026-05-"+day, lake.KeyCounts{Updated: 3},
+			placed(12+n, "01", day+"T10:00", 2+n, "paid"), placed(30+n, "01", day+"T10:00", 2+n, "paid"), placed(60+n, "01", day+"T10:00", 2+n, "paid"))
+		if r.Files.Deletes+r.Files.Rewritten == 0 {
+			t.Errorf("receipt: %+v", r.Files)
+		}
+		hidden += r.Files.Deletes
+		if n == 0 && (r.Files.Rewritten != 0 || r.Files.Deletes != 1 || r.Files.Added != 1) {
+			t.Errorf("the first: %+v", r.Files)
+		}
+	}
+	t.Logf("%d delete files", hidden)
+	if hidden < 5 {
+		t.Errorf("%d delete files", hidden)
+	}
 }

@@ -48,6 +48,19 @@ const (
 	HardDeletes Deletes = "hard"
 )
 
+// WriteMode says how a merge takes rows out of a file.
+type WriteMode string
+
+const (
+	// CopyOnWrite writes the file again without them. Readers see plain files. The
+	// default.
+	CopyOnWrite WriteMode = "copy-on-write"
+	// MergeOnRead writes a position delete file beside it, which readers apply: far
+	// less is read and written where few rows of a file change. A file that has lost
+	// half of its rows, or has many delete files, is written again all the same.
+	MergeOnRead WriteMode = "merge-on-read"
+)
+
 // OnEqual says what becomes of a row that has the version of the table's row
 // and other values.
 type OnEqual string
@@ -73,13 +86,13 @@ const (
 
 // checkMode refuses settings that are of another mode, or contradict each other.
 func (l Load) checkMode() error {
-	ofMerge := len(l.Key)+len(l.VersionBy) > 0 || l.DeleteWhen != "" || l.Deletes != "" || l.OnEqual != "" || l.NullKeys != ""
+	ofMerge := len(l.Key)+len(l.VersionBy) > 0 || l.DeleteWhen != "" || l.Deletes != "" || l.OnEqual != "" || l.NullKeys != "" || l.Write != ""
 	ofAppend := len(l.EventID)+len(l.HashOf) > 0 || !l.LookBack.IsZero() || l.OnConflict != ""
 	switch {
 	case !slices.Contains([]Mode{Replace, Merge, Append}, l.Mode):
 		return fmt.Errorf("mode %q is not replace, merge or append: %w", l.Mode, ErrUsage)
 	case ofMerge && l.Mode != Merge:
-		return fmt.Errorf("key, version, delete_when, deletes, on_equal and null_keys are of mode merge: %w", ErrUsage)
+		return fmt.Errorf("key, version, delete_when, deletes, on_equal, null_keys and write are of mode merge: %w", ErrUsage)
 	case ofAppend && l.Mode != Append:
 		return fmt.Errorf("event_id, look_back and on_conflict are of mode append: %w", ErrUsage)
 	case l.Mode == Replace && l.Cursor != "" && foldName(l.Cursor) != foldName(l.TimeColumn):
@@ -96,6 +109,7 @@ func (l Load) checkMode() error {
 		oneOf("deletes", l.Deletes, SoftDeletes, HardDeletes),
 		oneOf("on_equal", l.OnEqual, SourceWins, KeepEqual, ErrorEqual),
 		oneOf("null_keys", l.NullKeys, RefuseNullKeys, MatchNullKeys),
+		oneOf("write", l.Write, CopyOnWrite, MergeOnRead),
 	)
 }
 

@@ -107,7 +107,10 @@ type FileCounts struct {
 	Added int `json:"added"`
 	// Removed is the number of data files removed.
 	Removed int `json:"removed"`
-	// Rewritten is how many of the removed files straddled the window.
+	// Deletes is the number of position delete files added, in mode merge with
+	// write: merge-on-read.
+	Deletes int `json:"deletes,omitempty"`
+	// Rewritten is how many of the removed files were written again without some rows.
 	Rewritten int `json:"rewritten"`
 }
 

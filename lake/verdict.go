@@ -11,6 +11,7 @@ import (
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 	"github.com/zeebo/xxh3"
+	"golang.org/x/sync/errgroup"
 )
 
 // KeyCounts counts what became of the source's rows in modes merge and append.
@@ -224,35 +225,75 @@ func (v *verdict) fingerprint() string {
 	return string(sum[:])
 }
 
-// write stages the rows that win, and with them what survives of the touched
+// write stages the rows that win, and what takes the old rows out of the touched
 // files. What was written for the same verdict before serves again.
-func (m *merging) write(ctx context.Context, t *table.Table, v *verdict) ([]iceberg.DataFile, error) {
+func (m *merging) write(ctx context.Context, t *table.Table, s *store, v *verdict) (output, error) {
 	if v.empty() {
-		return nil, nil
+		return output{}, nil
 	}
 	of := v.fingerprint()
 	if m.output.of == of {
-		return m.output.files, nil
+		return m.output, nil
+	}
+	out := output{of: of}
+	rewritten, err := m.hide(ctx, t, s, v, &out)
+	if err != nil {
+		return output{}, err
 	}
 	var rows int64
-	files, err := m.stageInto(ctx, t, m.fit, m.outputRows(ctx, t, v, &rows), func(df iceberg.DataFile) {
+	out.files, err = m.stageInto(ctx, t, m.fit, m.outputRows(ctx, t, v, rewritten, &rows), func(df iceberg.DataFile) {
 		m.Trace.fileStaged(df.FilePath(), df.Count(), df.FileSizeBytes())
 	})
 	if err != nil {
-		return nil, err
+		return output{}, err
 	}
-	for _, df := range files {
+	for _, df := range out.files {
 		rows -= df.Count()
 	}
 	if rows != 0 {
-		return nil, fmt.Errorf("%d rows are missing in the staged files: %w", rows, ErrBug)
+		return output{}, fmt.Errorf("%d rows are missing in the staged files: %w", rows, ErrBug)
 	}
-	m.output = output{of, files}
-	return files, nil
+	for _, p := range rewritten {
+		out.rewritten = append(out.rewritten, p.key)
+	}
+	m.output = out
+	return out, nil
+}
+
+// mostDeletes is how many delete files a data file may have before it is written
+// again.
+const mostDeletes = 8
+
+// hide writes position deletes for the touched files, where that is the mode, and
+// returns those that are to be written again.
+func (m *merging) hide(ctx context.Context, t *table.Table, s *store, v *verdict, out *output) (rewritten []*probed, err error) {
+	var hidden []*probed
+	for _, p := range v.touched {
+		n := int64(len(v.removed[p]))
+		if m.load.Write == MergeOnRead && len(p.equalities) == 0 && len(p.positions) < mostDeletes && 2*(p.live-n) > p.entry.DataFile().Count() {
+			hidden = append(hidden, p)
+		} else {
+			rewritten = append(rewritten, p)
+		}
+	}
+	out.deletes = make([]iceberg.DataFile, len(hidden))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(removers)
+	for i, p := range hidden {
+		group.Go(func() (err error) {
+			defer Caught(&err)
+			deleted, err := deletedPositions(ctx, s, p.liveFile)
+			if err == nil {
+				out.deletes[i], err = m.writePositions(ctx, t, s, p.entry.DataFile(), positionsOf(v.removed[p], deleted))
+			}
+			return err
+		})
+	}
+	return rewritten, group.Wait()
 }
 
 // outputRows yields the rows to write and counts them.
-func (m *merging) outputRows(ctx context.Context, t *table.Table, v *verdict, count *int64) iter.Seq2[arrow.RecordBatch, error] {
+func (m *merging) outputRows(ctx context.Context, t *table.Table, v *verdict, rewritten []*probed, count *int64) iter.Seq2[arrow.RecordBatch, error] {
 	return func(yield func(arrow.RecordBatch, error) bool) {
 		pass := func(rec arrow.RecordBatch, err error) bool {
 			if err == nil {
@@ -260,7 +301,7 @@ func (m *merging) outputRows(ctx context.Context, t *table.Table, v *verdict, co
 			}
 			return yield(rec, err)
 		}
-		for _, p := range v.touched {
+		for _, p := range rewritten {
 			for rec, err := range m.without(ctx, t, p.liveFile, v.removed[p]) {
 				if !pass(rec, err) || err != nil {
 					return

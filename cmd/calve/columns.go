@@ -167,7 +167,7 @@ func (l loadConfig) onlyListed() error {
 func (l loadConfig) noDefaultTime() error {
 	for name, c := range l.Columns {
 		if c.Default != nil && strings.EqualFold(name, cmp.Or(l.Cursor, l.TimeColumn)) {
-			return usage("column %q has a default, and windows are on it: a row without its time is in no window", name)
+			return usage("column %q has a default and is the time column, or the cursor: a row without its time is in no window", name)
 		}
 	}
 	return nil

@@ -73,6 +73,7 @@ type loadConfig struct {
 	Deletes    string   `yaml:"deletes"`
 	OnEqual    string   `yaml:"on_equal"`
 	NullKeys   string   `yaml:"null_keys"`
+	Write      string   `yaml:"write"`
 	EventID    eventID  `yaml:"event_id"`
 	LookBack   string   `yaml:"look_back"`
 	OnConflict string   `yaml:"on_conflict"`

@@ -18,6 +18,7 @@ type modeFlags struct {
 	Deletes    string   `placeholder:"HOW" group:"mode" help:"soft: a deleted row stays, with the column of the condition, so that an older window cannot bring it back (default). hard: it goes, and windows are loaded in order."`
 	OnEqual    string   `placeholder:"WHICH" group:"mode" help:"Which row counts if the versions are equal and other values are not: source (default), keep (the table's), or error."`
 	NullKeys   string   `placeholder:"HOW" group:"mode" help:"What NULL in a key column is: error (default), or match, a value that equals itself."`
+	Write      string   `placeholder:"HOW" group:"mode" help:"How a merge takes rows out of files: copy-on-write (default), or merge-on-read, by position deletes, which is far less work where few rows change."`
 	EventID    []string `name:"event-id" placeholder:"COLUMN" group:"mode" help:"Columns that are the same in each delivery of an event."`
 	HashOf     []string `placeholder:"COLUMN" group:"mode" help:"In place of --event-id: rows with the same values in these columns are one event."`
 	LookBack   string   `placeholder:"STEP" group:"mode" help:"How far around the window ids are looked for in the table, such as 7d. Default: in the window."`
@@ -30,7 +31,7 @@ func (f modeFlags) override(l *loadConfig) {
 	for _, o := range []struct {
 		to   *string
 		from string
-	}{{&l.Mode, f.Mode}, {&l.DeleteWhen, f.DeleteWhen}, {&l.Deletes, f.Deletes}, {&l.OnEqual, f.OnEqual}, {&l.NullKeys, f.NullKeys}, {&l.LookBack, f.LookBack}, {&l.OnConflict, f.OnConflict}, {&l.Cursor, f.Cursor}} {
+	}{{&l.Mode, f.Mode}, {&l.DeleteWhen, f.DeleteWhen}, {&l.Deletes, f.Deletes}, {&l.OnEqual, f.OnEqual}, {&l.NullKeys, f.NullKeys}, {&l.LookBack, f.LookBack}, {&l.OnConflict, f.OnConflict}, {&l.Cursor, f.Cursor}, {&l.Write, f.Write}} {
 		if o.from != "" {
 			*o.to = o.from
 		}
@@ -53,6 +54,7 @@ func (f modeFlags) override(l *loadConfig) {
 func (l loadConfig) applyMode(to *lake.Load) (err error) {
 	to.Mode, to.Key, to.VersionBy, to.DeleteWhen = lake.Mode(l.Mode), l.Key, l.Version, l.DeleteWhen
 	to.Deletes, to.OnEqual, to.NullKeys = lake.Deletes(l.Deletes), lake.OnEqual(l.OnEqual), lake.NullKeys(l.NullKeys)
+	to.Write = lake.WriteMode(l.Write)
 	to.EventID, to.HashOf, to.OnConflict = l.EventID.Columns, l.EventID.HashOf, lake.OnConflict(l.OnConflict)
 	to.Cursor = l.Cursor
 	for _, name := range l.EventID.HashOf {

@@ -101,7 +101,7 @@ func printPlan(w io.Writer, p *lake.Plan, timeColumn string) error {
 	}
 	switch {
 	case p.Creates:
-	case p.Mode != lake.Replace:
+	case p.Mode == lake.Merge, p.Mode == lake.Append:
 		fmt.Fprintf(out, "searched\t%s at most: those that hold keys of the source, by their bounds\n", filesLine(p.Searched))
 	default:
 		fmt.Fprintf(out, "inside\t%s: dropped whole\n", filesLine(p.Inside))

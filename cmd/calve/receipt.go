@@ -70,6 +70,9 @@ func printWritten(out io.Writer, r lake.Receipt) {
 	if r.Files.Rewritten > 0 {
 		fmt.Fprintf(out, " (%d of them rewritten)", r.Files.Rewritten)
 	}
+	if r.Files.Deletes > 0 {
+		fmt.Fprintf(out, ", %s", plural(r.Files.Deletes, "delete file"))
+	}
 	fmt.Fprintf(out, "; %d read\n", r.Files.Read)
 	fmt.Fprintf(out, "bytes      %s written; %s read\n", humanize.IBytes(uint64(r.Bytes.Written)), humanize.IBytes(uint64(r.Bytes.Read)))
 	if r.SnapshotID != "" {
