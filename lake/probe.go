@@ -89,17 +89,17 @@ func mayHoldAny(df iceberg.DataFile, field iceberg.NestedField, values [][]byte)
 // probe looks the keys of the present pass up in those files that were not looked
 // into before, several at a time.
 func (m *merging) probe(ctx context.Context, t *table.Table, pass int, files []*probed) error {
+	files = slices.DeleteFunc(slices.Clone(files), func(p *probed) bool { return p.matches[pass] != nil })
+	m.advance(func(p *Progress) { p.FilesToSearch += len(files) })
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(m.Procs)
 	for _, p := range files {
-		if p.matches[pass] != nil {
-			continue
-		}
 		group.Go(func() (err error) {
 			defer Caught(&err)
 			found, live, err := m.probeFile(ctx, t, p.liveFile)
 			if err == nil {
 				p.matches[pass], p.live = found, live
+				m.advance(func(p *Progress) { p.FilesSearched++ })
 			}
 			return err
 		})

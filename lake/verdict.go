@@ -241,9 +241,7 @@ func (m *merging) write(ctx context.Context, t *table.Table, s *store, v *verdic
 		return output{}, err
 	}
 	var rows int64
-	out.files, err = m.stageInto(ctx, t, m.fit, m.outputRows(ctx, t, v, rewritten, &rows), func(df iceberg.DataFile) {
-		m.Trace.fileStaged(df.FilePath(), df.Count(), df.FileSizeBytes())
-	})
+	out.files, err = m.stageInto(ctx, t, m.fit, m.outputRows(ctx, t, v, rewritten, &rows), m.noteStaged)
 	if err != nil {
 		return output{}, err
 	}
