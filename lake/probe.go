@@ -38,10 +38,17 @@ type match struct {
 
 // candidates are the files of a survey, those that were looked into before with
 // what was found.
-func (m *merging) candidates(t *table.Table, found *survey) []*probed {
+func (m *merging) candidates(t *table.Table, found *survey) ([]*probed, error) {
+	where, err := m.newSearch(t)
+	if err != nil {
+		return nil, err
+	}
 	var out []*probed
 	known := map[string]*probed{}
 	for _, e := range slices.Concat(found.inside, found.straddles) {
+		if !where.mayHold(e.DataFile()) {
+			continue
+		}
 		positions, equalities := found.deletes.applying(e)
 		key := derivedKey(e.DataFile(), positions, equalities, t.Metadata().DefaultPartitionSpec())
 		p := m.probed[key]
@@ -53,7 +60,7 @@ func (m *merging) candidates(t *table.Table, found *survey) []*probed {
 		out = append(out, p)
 	}
 	m.probed = known
-	return out
+	return out, nil
 }
 
 // mayHold are the files whose bounds do not rule out that they hold a key of the

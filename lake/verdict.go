@@ -58,7 +58,10 @@ func (v *verdict) empty() bool { return v.written == 0 && v.replaced == 0 }
 // decide finds the verdict on a table of which found are the files in reach.
 func (m *merging) decide(ctx context.Context, t *table.Table, found *survey) (*verdict, error) {
 	v := &verdict{wins: make([]bool, m.rows.rows), removed: map[*probed][]int64{}}
-	files := m.candidates(t, found)
+	files, err := m.candidates(t, found)
+	if err != nil {
+		return nil, err
+	}
 	for pass := range m.passes {
 		if err := m.keysOf(pass); err != nil {
 			return nil, err
