@@ -38,11 +38,13 @@ type Backfill struct {
 
 	// Planned is called once, before anything is loaded. Optional.
 	Planned func(*BackfillPlan)
-	// Trace returns the hooks that observe the load of a window; those of several
-	// loads are called at the same time. Default: [Loader.Trace] for all.
-	Trace func(Window) *Trace
-	// Ended is called for each window that was begun, with its index in
-	// [BackfillPlan.Windows], in the order in which they end and one at a time.
+	// Began is called when the load of a window begins, with the window's index in
+	// [BackfillPlan.Windows], and returns the hooks that observe the load, or nil;
+	// those of several loads are called at the same time. Default: [Loader.Trace]
+	// for all.
+	Began func(i int) *Trace
+	// Ended is called when a load that was begun is over, in the order in which
+	// they are. No two calls of Began and Ended are made at the same time.
 	// Optional.
 	Ended func(i int, r Receipt, err error)
 }

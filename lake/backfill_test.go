@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/calve-data/calve/lake"
@@ -279,15 +280,22 @@ func TestBackfillWatermark(t *testing.T) {
 	e.replace("2026-05-01") // a table that knows nothing of the load
 	e.load.Scope, e.load.Name = map[string]string{"region": "eu"}, "mine"
 	third := make(chan struct{})
-	b := e.backfill(3, lake.Backfill{OnFailure: lake.FinishOnFailure, Parallel: 2, Source: func(w lake.Window) (lake.Source, error) {
+	var first atomic.Bool // has ended
+	b := e.backfill(3, lake.Backfill{OnFailure: lake.FinishOnFailure, Parallel: 3, Source: func(w lake.Window) (lake.Source, error) {
 		src := source(t, dayRows(w.From.Day())...)
+		if w.From.Day() > 1 && !first.Load() {
+			t.Errorf("%s is loaded beside the first window", w)
+		}
 		if w.From.Day() == 2 {
 			src.BeforeRead = func() { <-third }
 			src.Err = errors.New("killed")
 		}
 		return src, nil
 	}, Ended: func(i int, _ lake.Receipt, _ error) {
-		if i == 2 {
+		switch i {
+		case 0:
+			first.Store(true)
+		case 2:
 			close(third)
 		}
 	}})
@@ -381,9 +389,9 @@ func TestBackfillBug(t *testing.T) {
 			panic("no")
 		}
 		return source(t, dayRows(w.From.Day())...), nil
-	}, Trace: func(w lake.Window) *lake.Trace {
-		if w.From.Day() != 3 {
-			return &lake.Trace{}
+	}, Began: func(i int) *lake.Trace {
+		if i != 2 {
+			return nil
 		}
 		return &lake.Trace{Sent: func() { sent = true; panic("no") }}
 	}})

@@ -45,10 +45,10 @@ func (r *backfilling) run(ctx context.Context) {
 
 // window loads a window, unless no more are to be begun.
 func (r *backfilling) window(ctx context.Context, i int, memory int64) {
-	if !r.begins(ctx) {
+	if !r.mayBegin(ctx) {
 		return
 	}
-	receipt, err := r.load(ctx, r.plan.Windows[i], memory)
+	receipt, err := r.load(ctx, i, memory)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.ended[i] = &receipt
@@ -68,7 +68,8 @@ func (r *backfilling) window(ctx context.Context, i int, memory int64) {
 	r.Ended(i, receipt, err)
 }
 
-func (r *backfilling) begins(ctx context.Context) bool {
+// mayBegin reports whether windows are still to be begun.
+func (r *backfilling) mayBegin(ctx context.Context) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.failed > 0 && r.OnFailure == StopOnFailure {
@@ -80,8 +81,10 @@ func (r *backfilling) begins(ctx context.Context) bool {
 
 // load is one load. A panic in it must not end those beside it, nor the process
 // before their outcomes are known.
-func (r *backfilling) load(ctx context.Context, w Window, memory int64) (receipt Receipt, err error) {
+func (r *backfilling) load(ctx context.Context, i int, memory int64) (receipt Receipt, err error) {
+	w := r.plan.Windows[i]
 	var sent atomic.Bool
+	trace := r.trace(i, &sent)
 	bug := func() (bug error) {
 		defer Caught(&bug)
 		src, e := r.Source(w)
@@ -91,7 +94,7 @@ func (r *backfilling) load(ctx context.Context, w Window, memory int64) (receipt
 			return nil
 		}
 		loader := r.loader
-		loader.Memory, loader.Trace = memory, r.trace(w, &sent)
+		loader.Memory, loader.Trace = memory, trace
 		receipt, err = loader.Load(ctx, r.Load, src, w)
 		return nil
 	}()
@@ -105,18 +108,26 @@ func (r *backfilling) load(ctx context.Context, w Window, memory int64) (receipt
 	return r.receipt(w, err), err
 }
 
-// trace is a window's, which also notes that a commit was sent.
-func (r *backfilling) trace(w Window, sent *atomic.Bool) *Trace {
-	trace := *r.loader.Trace
-	if r.Trace != nil {
-		trace = *r.Trace(w)
+// trace is a window's, and also notes that a commit was sent.
+func (r *backfilling) trace(i int, sent *atomic.Bool) *Trace {
+	own := r.loader.Trace
+	if r.Began != nil {
+		r.mu.Lock()
+		own = r.Began(i)
+		r.mu.Unlock()
 	}
-	tell := trace
-	trace.Sent = func() {
+	noting := Trace{}
+	if own != nil {
+		noting = *own
+	}
+	told := noting.Sent
+	noting.Sent = func() {
 		sent.Store(true)
-		tell.sent()
+		if told != nil {
+			told()
+		}
 	}
-	return &trace
+	return &noting
 }
 
 func (r *backfilling) failure(w Window, err error) error {

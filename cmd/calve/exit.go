@@ -120,6 +120,10 @@ func (a *app) explain(ctx context.Context, err error) failure {
 		if errors.As(err, &missing) {
 			hint = meantColumn(missing)
 		}
+		var many *lake.BackfillError
+		if errors.As(err, &many) {
+			hint = restHint
+		}
 		return failure{e.code, e.outcome, lake.ReceiptError{
 			Code: e.code, Kind: e.kind,
 			Message: a.hide(err.Error()),
@@ -129,11 +133,18 @@ func (a *app) explain(ctx context.Context, err error) failure {
 	return failure{}
 }
 
+// restHint is what to do where some windows of many were not loaded.
+const restHint = "the windows that landed stay; run the same command with --only-gaps to load the rest"
+
 // interruption is how a command ends by a signal.
 func (a *app) interruption(by interrupted, err error) failure {
 	code, hint := 128+int(by.signal), "the table is as it was: run the same command again"
 	if a.sent.Load() || errors.Is(err, lake.ErrUnknown) {
 		hint = "the table is old or new, never half: run the same command again"
+	}
+	var many *lake.BackfillError
+	if errors.As(err, &many) {
+		hint = restHint
 	}
 	return failure{code, lake.Interrupted, lake.ReceiptError{
 		Code: code, Kind: "interrupted", Message: a.hide(err.Error()), Hint: hint,

@@ -16,12 +16,16 @@ import (
 	"github.com/calve-data/calve/lake"
 )
 
-// selectionFlags say what to load: a load of calve.yaml by its name, or
-// everything by flags, or both, where the flags override the file.
+// selectionFlags say what to load, and which window of it.
 type selectionFlags struct {
-	Name string `arg:"" optional:"" name:"load" help:"Name of a load in calve.yaml."`
-
 	windowFlags
+	loadFlags
+}
+
+// loadFlags say what to load: a load of calve.yaml by its name, or everything by
+// flags, or both, where the flags override the file.
+type loadFlags struct {
+	Name string `arg:"" optional:"" name:"load" help:"Name of a load in calve.yaml."`
 
 	Source    string            `placeholder:"PATTERN" group:"source" help:"Files to load, a path or an s3:// URL with * and ?."`
 	Type      string            `placeholder:"TYPE" group:"source" help:"csv, ndjson or parquet. Default: by the name's ending."`
@@ -42,7 +46,7 @@ type selectionFlags struct {
 	Branch          string            `placeholder:"NAME" group:"table" help:"Branch of the table. Default: main."`
 	CreateNamespace bool              `group:"table" help:"Create the table's namespace if it is missing; the embedded catalog always does."`
 
-	Memory byteSize `placeholder:"SIZE" help:"Bound on the memory of one load. Default: 1GiB."`
+	Memory byteSize `placeholder:"SIZE" help:"Bound on the memory of all that is loaded at a time. Default: 1GiB."`
 
 	catalogFlags
 }
@@ -75,7 +79,7 @@ func (f *selectionFlags) resolve(a *app) (selection, error) {
 }
 
 // resolveIn is resolve with the window that a function gives.
-func (f *selectionFlags) resolveIn(a *app, window func() (lake.Window, *time.Location, error)) (s selection, err error) {
+func (f *loadFlags) resolveIn(a *app, window func() (lake.Window, *time.Location, error)) (s selection, err error) {
 	if s.config, err = f.read(a); err != nil {
 		return s, err
 	}
@@ -125,7 +129,7 @@ func (l loadConfig) settings() string {
 }
 
 // override lays the flags over l.
-func (f *selectionFlags) override(l *loadConfig) error {
+func (f *loadFlags) override(l *loadConfig) error {
 	set := func(to *string, from string) {
 		if from != "" {
 			*to = from
@@ -171,7 +175,7 @@ func (f *selectionFlags) override(l *loadConfig) error {
 }
 
 // complete names what is missing in l, as the user would write it.
-func (f *selectionFlags) complete(c *config, l loadConfig) error {
+func (f *loadFlags) complete(c *config, l loadConfig) error {
 	var missing []string
 	for _, need := range []struct{ value, flag, key string }{
 		{l.Source.Path, "--source", "source.path"},
