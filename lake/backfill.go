@@ -50,8 +50,9 @@ type Backfill struct {
 }
 
 // leastMemory is the least share of the budget that windows are loaded with in
-// parallel: what a load needs besides what it divides is not in its budget.
-const leastMemory = 64 << 20
+// parallel. With less, what a load holds besides the parts that it divides takes
+// more than the share: four with 64 MiB each took half as much again.
+const leastMemory = 128 << 20
 
 func (b Backfill) withDefaults() Backfill {
 	b.Load = b.Load.withDefaults()

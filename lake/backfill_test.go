@@ -168,7 +168,7 @@ func TestBackfillDividesMemory(t *testing.T) {
 			told[w.From.Day()] = memory
 		}}, nil
 	}})
-	const budget = 300 << 20
+	const budget = 600 << 20
 	if receipts, err := e.filled(t.Context(), lake.Loader{Memory: budget}, b); err != nil {
 		t.Fatalf("%s, %v", outcomes(receipts), err)
 	}

@@ -120,10 +120,7 @@ func (a *app) explain(ctx context.Context, err error) failure {
 		if errors.As(err, &missing) {
 			hint = meantColumn(missing)
 		}
-		var many *lake.BackfillError
-		if errors.As(err, &many) {
-			hint = restHint
-		}
+		hint = hintOfMany(err, hint)
 		return failure{e.code, e.outcome, lake.ReceiptError{
 			Code: e.code, Kind: e.kind,
 			Message: a.hide(err.Error()),
@@ -133,8 +130,19 @@ func (a *app) explain(ctx context.Context, err error) failure {
 	return failure{}
 }
 
-// restHint is what to do where some windows of many were not loaded.
-const restHint = "the windows that landed stay; run the same command with --only-gaps to load the rest"
+// hintOfMany is the hint where several windows were to be loaded: what the table
+// is after one load that failed it is not after many.
+func hintOfMany(err error, hint string) string {
+	const rest = "the windows that landed stay; run the same command with --only-gaps to load the rest"
+	var many *lake.BackfillError
+	switch {
+	case !errors.As(err, &many) || errors.Is(err, lake.ErrSkipped):
+		return hint
+	case hint == "" || strings.Contains(hint, "the table is"):
+		return rest
+	}
+	return hint + "; " + rest
+}
 
 // interruption is how a command ends by a signal.
 func (a *app) interruption(by interrupted, err error) failure {
@@ -142,12 +150,8 @@ func (a *app) interruption(by interrupted, err error) failure {
 	if a.sent.Load() || errors.Is(err, lake.ErrUnknown) {
 		hint = "the table is old or new, never half: run the same command again"
 	}
-	var many *lake.BackfillError
-	if errors.As(err, &many) {
-		hint = restHint
-	}
 	return failure{code, lake.Interrupted, lake.ReceiptError{
-		Code: code, Kind: "interrupted", Message: a.hide(err.Error()), Hint: hint,
+		Code: code, Kind: "interrupted", Message: a.hide(err.Error()), Hint: hintOfMany(err, hint),
 	}}
 }
 
