@@ -23,61 +23,63 @@ type attempt struct {
 	// used are the data files that it adds.
 	used    []string
 	rows    RowCounts
+	merged  *MergeCounts // nil but in mode merge
 	files   FileCounts
 	written int64 // bytes of the data files added
-	state   state
+	// before is the load's state on the head, state the one after the attempt.
+	before, state state
 	// unchanged is true where id is a snapshot that stands, and nothing is added.
 	unchanged bool
 	// expires is what it expires, instead of adding a snapshot.
 	expires *expiring
 }
 
-// attemptOn builds a snapshot on the head just read that replaces the window's
-// rows by the staged files.
-//
-// An attempt without updates means that the table holds these rows already.
-//
-// The first attempt also merges manifests; later ones, which race with others,
-// are as short as they can be.
-func (j *loading) attemptOn(ctx context.Context, head *table.Table, staged []iceberg.DataFile, made map[string]derived, first bool) (*attempt, error) {
+// ground is a head that an attempt is made on, with what the load may touch of
+// it, and the attempt as far as it has come.
+type ground struct {
+	head  *table.Table
+	snap  *table.Snapshot // the branch's tip; nil where it has none
+	store *store
+	found *survey
+	*attempt
+}
+
+// groundOn reads what an attempt on the head needs to know.
+func (j *loading) groundOn(ctx context.Context, head *table.Table) (*ground, error) {
 	meta := head.Metadata()
-	snap := j.headOf(head)
-	store, err := openStore(ctx, head, j.Timeout)
+	g := &ground{head: head, snap: j.headOf(head)}
+	var err error
+	if g.store, err = openStore(ctx, head, j.Timeout); err != nil {
+		return nil, err
+	}
+	known, err := stateAt(ctx, head, j.Timeout, j.load.Branch, g.snap, j.load.Name)
 	if err != nil {
 		return nil, err
 	}
-	known, err := stateAt(ctx, head, j.Timeout, j.load.Branch, snap, j.load.Name)
+	if g.found, err = j.survey(g.store, meta, g.snap); err != nil {
+		return nil, err
+	}
+	g.attempt = &attempt{id: j.freshID(meta), sequence: meta.LastSequenceNumber() + 1, before: known, state: known.add(j.owned.window)}
+	if g.snap != nil {
+		g.parent = &g.snap.SnapshotID
+	}
+	return g, nil
+}
+
+// publish completes an attempt that makes these changes. The first attempt also
+// merges manifests; later ones, which race with others, are as short as they can
+// be.
+func (j *loading) publish(ctx context.Context, g *ground, c *changes, first bool) (*attempt, error) {
+	for _, df := range c.added {
+		g.used = append(g.used, df.FilePath())
+		g.written += df.FileSizeBytes()
+	}
+	g.files.Added, g.files.Removed = len(c.added), len(c.removed)
+	list, err := j.writeManifests(ctx, g, c, first)
 	if err != nil {
 		return nil, err
 	}
-	found, err := j.survey(store, meta, snap)
-	if err != nil {
-		return nil, err
-	}
-	if first {
-		if s := j.standing(head, found); s != nil && s.digest == *j.digest {
-			return s.attempt(), nil
-		}
-	}
-	a := &attempt{id: j.freshID(meta), sequence: meta.LastSequenceNumber() + 1, state: known.add(j.owned.window)}
-	if snap != nil {
-		a.parent = &snap.SnapshotID
-	}
-	for _, df := range staged {
-		a.rows.Written += df.Count()
-	}
-	changes := &changes{added: slices.Clone(staged)}
-	if err := j.collect(ctx, head, found, changes, a, made); err != nil {
-		return nil, err
-	}
-	if err := j.allowEmpty(staged, a); err != nil {
-		return nil, err
-	}
-	list, err := j.writeManifests(ctx, head, store, found, changes, a, first)
-	if err != nil {
-		return nil, err
-	}
-	return a, j.describe(head, snap, list, changes, a)
+	return g.attempt, j.describe(g, list, c)
 }
 
 // headOf is the tip of the load's branch; nil for a table without snapshots.
@@ -105,29 +107,29 @@ type changes struct {
 
 // collect turns a survey into changes: inside files go, straddling files are
 // replaced by what survives of them.
-func (j *loading) collect(ctx context.Context, head *table.Table, found *survey, c *changes, a *attempt, made map[string]derived) error {
-	since := j.sinceBase(head)
+func (j *loading) collect(ctx context.Context, g *ground, c *changes, made map[string]derived) error {
+	since := j.sinceBase(g.head)
 	count := func(e iceberg.ManifestEntry, owned int64) {
-		a.rows.Replaced += owned
+		g.rows.Replaced += owned
 		if since[e.SnapshotID()] {
-			a.rows.Foreign += owned
+			g.rows.Foreign += owned
 		}
 	}
-	for _, e := range found.inside {
-		positions, equalities := found.deletes.applying(e)
-		a.rows.ReplacedAtMost = a.rows.ReplacedAtMost || len(positions)+len(equalities) > 0
+	for _, e := range g.found.inside {
+		positions, equalities := g.found.deletes.applying(e)
+		g.rows.ReplacedAtMost = g.rows.ReplacedAtMost || len(positions)+len(equalities) > 0
 		c.removed = append(c.removed, e)
 		count(e, e.DataFile().Count())
 	}
 	var evolved *table.Table
-	for _, e := range found.straddles {
-		positions, equalities := found.deletes.applying(e)
-		key := derivedKey(e.DataFile(), positions, equalities, head.Metadata().DefaultPartitionSpec())
+	for _, e := range g.found.straddles {
+		positions, equalities := g.found.deletes.applying(e)
+		key := derivedKey(e.DataFile(), positions, equalities, g.head.Metadata().DefaultPartitionSpec())
 		d, ok := made[key]
 		if !ok {
 			var err error
 			if evolved == nil {
-				if evolved, err = j.asEvolved(head); err != nil {
+				if evolved, err = j.asEvolved(g.head); err != nil {
 					return err
 				}
 			}
@@ -144,13 +146,8 @@ func (j *loading) collect(ctx context.Context, head *table.Table, found *survey,
 		count(e, d.owned)
 		c.removed = append(c.removed, e)
 		c.added = append(c.added, d.files...)
-		a.files.Rewritten++
+		g.files.Rewritten++
 	}
-	for _, df := range c.added {
-		a.used = append(a.used, df.FilePath())
-		a.written += df.FileSizeBytes()
-	}
-	a.files.Added, a.files.Removed = len(c.added), len(c.removed)
 	return nil
 }
 
@@ -184,24 +181,24 @@ func (j *loading) allowEmpty(staged []iceberg.DataFile, a *attempt) error {
 }
 
 // writeManifests stores the manifests that change and the manifest list.
-func (j *loading) writeManifests(ctx context.Context, head *table.Table, s *store, found *survey, c *changes, a *attempt, merge bool) (string, error) {
-	locations, err := locationsOf(head)
+func (j *loading) writeManifests(ctx context.Context, g *ground, c *changes, merge bool) (string, error) {
+	locations, err := locationsOf(g.head)
 	if err != nil {
 		return "", err
 	}
-	meta := head.Metadata()
+	meta := g.head.Metadata()
 	gone := map[string]bool{}
 	for _, e := range c.removed {
 		gone[e.DataFile().FilePath()] = true
 	}
 	put := func(m manifest) (iceberg.ManifestFile, error) {
 		path := j.metaName(locations, "")
-		a.objects = append(a.objects, path)
-		sc, err := schemaWith(m.spec, j.schemaOn(head), meta)
+		g.objects = append(g.objects, path)
+		sc, err := schemaWith(m.spec, j.schemaOn(g.head), meta)
 		if err != nil {
 			return nil, err
 		}
-		return m.write(s, path, sc, a.id)
+		return m.write(g.store, path, sc, g.id)
 	}
 	var list []iceberg.ManifestFile
 	for _, m := range addedManifests(meta, c.added) {
@@ -211,11 +208,11 @@ func (j *loading) writeManifests(ctx context.Context, head *table.Table, s *stor
 		}
 		list = append(list, mf)
 	}
-	for _, mf := range found.manifests {
+	for _, mf := range g.found.manifests {
 		if !live(mf) {
 			continue
 		}
-		if m, changed := without(meta, mf, found.opened[mf.FilePath()], gone); changed {
+		if m, changed := without(meta, mf, g.found.opened[mf.FilePath()], gone); changed {
 			if mf, err = put(m); err != nil {
 				return "", err
 			}
@@ -223,17 +220,17 @@ func (j *loading) writeManifests(ctx context.Context, head *table.Table, s *stor
 		list = append(list, mf)
 	}
 	if merge {
-		if list, err = j.mergeManifests(ctx, meta, s, found, list, put); err != nil {
+		if list, err = j.mergeManifests(ctx, meta, g.store, g.found, list, put); err != nil {
 			return "", err
 		}
 	}
-	path := j.metaName(locations, fmt.Sprintf("snap-%d-", a.id))
-	a.objects = append(a.objects, path)
+	path := j.metaName(locations, fmt.Sprintf("snap-%d-", g.id))
+	g.objects = append(g.objects, path)
 	var buf bytes.Buffer
-	if err := iceberg.WriteManifestList(2, &buf, a.id, a.parent, &a.sequence, 0, list); err != nil {
+	if err := iceberg.WriteManifestList(2, &buf, g.id, g.parent, &g.sequence, 0, list); err != nil {
 		return "", fmt.Errorf("write the manifest list: %w", err)
 	}
-	return path, s.write(path, buf.Bytes())
+	return path, g.store.write(path, buf.Bytes())
 }
 
 // schemaOn is the table's schema after the load.
@@ -296,7 +293,8 @@ func without(meta table.Metadata, mf iceberg.ManifestFile, entries []iceberg.Man
 
 // describe completes the attempt: the snapshot, and the updates and
 // requirements that publish it.
-func (j *loading) describe(head *table.Table, snap *table.Snapshot, list string, c *changes, a *attempt) error {
+func (j *loading) describe(g *ground, list string, c *changes) error {
+	head, a := g.head, g.attempt
 	meta := head.Metadata()
 	schemaID, evolution, err := j.evolution(head)
 	if err != nil {
@@ -307,7 +305,7 @@ func (j *loading) describe(head *table.Table, snap *table.Snapshot, list string,
 		// Another host's clock may be ahead; a timestamp more than a minute
 		// before the last update is refused for ever (pitfall L19).
 		TimestampMs: max(j.Now().UnixMilli(), meta.LastUpdatedMillis()),
-		Summary:     j.summary(snap, c, a),
+		Summary:     j.summary(g.snap, c, a),
 	}
 	builder, err := table.MetadataBuilderFromBase(meta, head.MetadataLocation())
 	if err != nil {

@@ -31,7 +31,9 @@ type Backfill struct {
 	// in part is loaded whole.
 	OnlyGaps bool
 	// Parallel is how many windows are loaded at the same time, which share
-	// [Loader.Memory]. Default: 1.
+	// [Loader.Memory]. They land in any order, which makes a difference only to a
+	// merge in which two windows have a key in one version with other values.
+	// Default: 1.
 	Parallel int
 	// OnFailure says how to go on after a failure. Default: [StopOnFailure].
 	OnFailure OnFailure
@@ -77,6 +79,8 @@ func (b Backfill) validate(memory int64) error {
 		return fmt.Errorf("parallel must be at least 1, not %d: %w", b.Parallel, ErrUsage)
 	case b.Parallel > 1 && b.Load.Schema == Evolve:
 		return fmt.Errorf("schema evolve changes the columns under other loads, so windows are loaded one after another: leave parallel out, or give schema strict once the table has the columns: %w", ErrUsage)
+	case b.Load.Deletes == HardDeletes && (b.Parallel > 1 || b.OnFailure == FinishOnFailure):
+		return fmt.Errorf("deletes: hard needs windows that land in order, since it leaves no trace of what it deleted: leave parallel out, and stop on failure: %w", ErrUsage)
 	case b.Parallel > 1 && memory/int64(b.Parallel) < leastMemory:
 		return fmt.Errorf("%d loads at the same time share a memory of %d MiB, and each needs %d MiB at least: allow fewer, or more memory: %w", b.Parallel, memory>>20, leastMemory>>20, ErrUsage)
 	case !slices.Contains([]OnFailure{StopOnFailure, FinishOnFailure}, b.OnFailure):

@@ -12,6 +12,7 @@ import (
 type BackfillPlan struct {
 	// Load is the load's name.
 	Load, Table, Branch string
+	Mode                Mode
 	// Windows are to be loaded, in order. Where the table exists they are on its
 	// time column.
 	Windows []Window
@@ -53,7 +54,7 @@ func (l *Loader) planBackfill(ctx context.Context, b Backfill) (*BackfillPlan, e
 	if err := b.validate(l.Memory); err != nil {
 		return nil, err
 	}
-	p := &BackfillPlan{Load: b.Load.Name, Table: b.Load.TableName(), Branch: b.Load.Branch, Windows: b.Windows}
+	p := &BackfillPlan{Load: b.Load.Name, Table: b.Load.TableName(), Branch: b.Load.Branch, Mode: b.Load.Mode, Windows: b.Windows}
 	t, err := l.loadTable(ctx, b.Load.Table)
 	switch {
 	case errors.Is(err, ErrNoTable):

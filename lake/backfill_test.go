@@ -188,6 +188,41 @@ func TestBackfillDividesMemory(t *testing.T) {
 	want(t, err, lake.ErrUsage)
 }
 
+// TestBackfillMerge: windows with versions of the same keys, merged at the same
+// time, leave the newest of each.
+func TestBackfillMerge(t *testing.T) {
+	t.Parallel()
+	o := newOrders(t, "merged")
+	versions := func(day int) (rows []order) {
+		for id := range int64(6) {
+			if (int(id)+day)%3 > 0 {
+				status := fmt.Sprint("of ", day)
+				if day == 5 && id == 1 {
+					status = "deleted"
+				}
+				rows = append(rows, placed(id, "01", fmt.Sprintf("%02dT10:00", day), int64(day), status))
+			}
+		}
+		return rows
+	}
+	b := lake.Backfill{Load: o.load, Windows: mayDays(t, 8), Parallel: 4, Source: func(w lake.Window) (lake.Source, error) {
+		return orderSource(t, versions(w.From.Day())...), nil
+	}}
+	for _, again := range []bool{false, true} {
+		receipts, err := o.loader.Backfill(t.Context(), b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, r := range receipts {
+			o.check.Loaded(r)
+			o.note(versions(i + 1)...)
+			if n := r.Merged.Inserted + r.Merged.Updated + r.Merged.Deleted; again && n > 0 {
+				t.Errorf("%d rows of day %d are written again", n, i+1)
+			}
+		}
+	}
+}
+
 // TestBackfillFailure: one window of five fails; the others are left, or loaded,
 // as asked, and the failure is told.
 func TestBackfillFailure(t *testing.T) {
@@ -410,6 +445,10 @@ func TestBackfillRefuses(t *testing.T) {
 	e := newEvents(t, "refuses")
 	e.replace(mayDay(9), dayRows(9)...)
 	days := mayDays(t, 3)
+	hard := func(b *lake.Backfill) {
+		b.Load.Mode, b.Load.Key, b.Load.VersionBy = lake.Merge, []string{"id"}, []string{"event_time"}
+		b.Load.DeleteWhen, b.Load.Deletes = "value = 0", lake.HardDeletes
+	}
 	for name, tc := range map[string]struct {
 		change func(*lake.Backfill)
 		err    error
@@ -417,13 +456,15 @@ func TestBackfillRefuses(t *testing.T) {
 		"two windows that overlap": {func(b *lake.Backfill) {
 			b.Windows = []lake.Window{days[0], {From: days[0].From.Add(1), To: days[2].To}}
 		}, lake.ErrWindow},
-		"windows in no order": {func(b *lake.Backfill) { slices.Reverse(b.Windows) }, lake.ErrWindow},
-		"an empty window":     {func(b *lake.Backfill) { b.Windows[1].To = b.Windows[1].From }, lake.ErrWindow},
-		"evolve in parallel":  {func(b *lake.Backfill) { b.Load.Schema, b.Parallel = lake.Evolve, 2 }, lake.ErrUsage},
-		"fewer than one":      {func(b *lake.Backfill) { b.Parallel = -1 }, lake.ErrUsage},
-		"no such way":         {func(b *lake.Backfill) { b.OnFailure = "shrug" }, lake.ErrUsage},
-		"no such column":      {func(b *lake.Backfill) { b.Load.TimeColumn = "at" }, lake.ErrUsage},
-		"no such branch":      {func(b *lake.Backfill) { b.Load.Branch = "twig" }, lake.ErrUsage},
+		"windows in no order":      {func(b *lake.Backfill) { slices.Reverse(b.Windows) }, lake.ErrWindow},
+		"an empty window":          {func(b *lake.Backfill) { b.Windows[1].To = b.Windows[1].From }, lake.ErrWindow},
+		"evolve in parallel":       {func(b *lake.Backfill) { b.Load.Schema, b.Parallel = lake.Evolve, 2 }, lake.ErrUsage},
+		"hard deletes in parallel": {func(b *lake.Backfill) { hard(b); b.Parallel = 2 }, lake.ErrUsage},
+		"hard deletes in no order": {func(b *lake.Backfill) { hard(b); b.OnFailure = lake.FinishOnFailure }, lake.ErrUsage},
+		"fewer than one":           {func(b *lake.Backfill) { b.Parallel = -1 }, lake.ErrUsage},
+		"no such way":              {func(b *lake.Backfill) { b.OnFailure = "shrug" }, lake.ErrUsage},
+		"no such column":           {func(b *lake.Backfill) { b.Load.TimeColumn = "at" }, lake.ErrUsage},
+		"no such branch":           {func(b *lake.Backfill) { b.Load.Branch = "twig" }, lake.ErrUsage},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := e.backfill(3, lake.Backfill{Planned: func(*lake.BackfillPlan) { t.Error("it was planned") }})

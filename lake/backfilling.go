@@ -136,7 +136,7 @@ func (r *backfilling) failure(w Window, err error) error {
 
 // receipt is that of a load which made none itself.
 func (r *backfilling) receipt(w Window, err error) Receipt {
-	return Receipt{Outcome: outcomeOf(err), Load: r.Load.Name, Table: r.Load.TableName(), Branch: r.Load.Branch, Window: w.JSON()}
+	return Receipt{Outcome: outcomeOf(err), Load: r.Load.Name, Table: r.Load.TableName(), Mode: string(r.Load.Mode), Branch: r.Load.Branch, Window: w.JSON()}
 }
 
 // outcome says why not all windows were loaded.

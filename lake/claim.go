@@ -17,7 +17,7 @@ type Claim struct {
 	TimeColumn string
 	// Scope is column=value, several joined by &; empty for all rows.
 	Scope string
-	// Mode is replace.
+	// Mode is replace or merge.
 	Mode string
 }
 
@@ -52,7 +52,7 @@ func (c Claim) meets(o Claim) bool { return !scopesDisjoint(c.Scope, o.Scope) }
 
 // claim is what the load says it owns.
 func (j *loading) claim() Claim {
-	return Claim{TimeColumn: j.owned.time.Name, Scope: j.owned.scopeText(), Mode: "replace"}
+	return Claim{TimeColumn: j.owned.time.Name, Scope: j.owned.scopeText(), Mode: string(j.load.Mode)}
 }
 
 // admit refuses a load that claims otherwise than it did, or what another load

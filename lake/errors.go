@@ -20,6 +20,10 @@ var (
 	// ErrInput: the source holds something that cannot be read as declared. The
 	// table is untouched; the source or its declaration must change.
 	ErrInput = errors.New("bad input")
+	// ErrTie: two rows have one key and one version, and differ: nothing says which
+	// of them is right; an [ErrInput]. The table is untouched; the source is wrong,
+	// or a column that orders the rows is missing in the version.
+	ErrTie = fmt.Errorf("tie: %w", ErrInput)
 	// ErrSchema: source and table do not fit each other. The table is
 	// untouched; the operator decides.
 	ErrSchema = errors.New("schema does not fit")

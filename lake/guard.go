@@ -23,6 +23,8 @@ type guard struct {
 	// counted is told, after each batch, how many of its rows were read and how
 	// many of them were left out.
 	counted func(read, outside int64)
+	// placed is told, before a batch is yielded, where its rows are from. Optional.
+	placed func(place)
 }
 
 // pass yields the batches that the stage may store. The caller releases each.
@@ -74,6 +76,9 @@ func (g *guard) check(ctx context.Context, b Batch) (arrow.RecordBatch, error) {
 	if row, column, missing := missingRequired(g.fit.schema, kept); missing {
 		kept.Release()
 		return nil, fmt.Errorf("%s row %d: column %q is NULL, but the table requires it: %w", b.File, b.FirstRow+int64(nthKept(keep, row)), column, ErrInput)
+	}
+	if g.placed != nil {
+		g.placed(place{b.File, b.FirstRow, keep})
 	}
 	return kept, nil
 }
@@ -154,8 +159,10 @@ func (g *guard) belonging(rec arrow.RecordBatch, b Batch) ([]bool, error) {
 
 // rows marks the rows that are owned; nil means all of them.
 func (o *owned) rows(sc *iceberg.Schema, rec arrow.RecordBatch) []bool {
-	times := rec.Column(columnIndex(sc, o.timeID))
-	keep := o.inWindow(times)
+	var keep []bool
+	if !o.always {
+		keep = o.inWindow(rec.Column(columnIndex(sc, o.timeID)))
+	}
 	for _, eq := range o.scope {
 		equal := equalTo(rec.Column(columnIndex(sc, eq.field.ID)), eq)
 		for i := range int(rec.NumRows()) {

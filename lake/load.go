@@ -35,12 +35,13 @@ func (l *Loader) Load(ctx context.Context, load Load, src Source, w Window) (Rec
 	if stands := j.unread(); stands != nil {
 		return j.receipt(w, stands, began, nil), nil
 	}
-	staged, err := j.stage(ctx)
+	what, done, err := j.read(ctx)
 	if err != nil {
 		j.discard(ctx, nil)
 		return j.receipt(w, nil, began, err), j.failed("stage", w, err)
 	}
-	landed, err := j.commit(ctx, j.load.Table, &replacement{loading: j, staged: staged, made: map[string]derived{}})
+	defer done()
+	landed, err := j.commit(ctx, j.load.Table, what)
 	return j.receipt(w, landed, began, err), j.failed("commit", w, err)
 }
 
@@ -58,6 +59,20 @@ func (j *loading) failed(op string, w Window, err error) error {
 	return &Error{Op: op, Table: j.load.TableName(), Window: w, Err: err}
 }
 
+// read reads the source and returns what is to be committed; done lets go of what
+// that holds.
+func (j *loading) read(ctx context.Context) (what change, done func(), err error) {
+	if j.load.Mode == Merge {
+		m, err := j.newMerging(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		return m, m.rows.close, nil
+	}
+	staged, err := j.stage(ctx)
+	return &replacement{published: published{j}, staged: staged, made: map[string]derived{}}, func() {}, err
+}
+
 // stage writes the window's rows of the source as data files that no snapshot
 // names.
 func (j *loading) stage(ctx context.Context) ([]iceberg.DataFile, error) {
@@ -67,7 +82,7 @@ func (j *loading) stage(ctx context.Context) ([]iceberg.DataFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := j.stageInto(ctx, j.planned, j.fit, beside(j.guarded(ctx, j.input), digester.Add), func(df iceberg.DataFile) {
+	files, err := j.stageInto(ctx, j.planned, j.fit, beside(j.guarded(ctx, j.input, nil), digester.Add), func(df iceberg.DataFile) {
 		j.Trace.fileStaged(df.FilePath(), df.Count(), df.FileSizeBytes())
 		j.advance(func(p *Progress) {
 			p.RowsStaged += df.Count()
@@ -83,11 +98,12 @@ func (j *loading) stage(ctx context.Context) ([]iceberg.DataFile, error) {
 	return files, j.allStaged(files)
 }
 
-// guarded reads an input and yields its rows as they may be stored.
-func (j *loading) guarded(ctx context.Context, in Input) iter.Seq2[arrow.RecordBatch, error] {
+// guarded reads an input and yields its rows as they may be stored; placed, which
+// may be nil, is told where each batch is from.
+func (j *loading) guarded(ctx context.Context, in Input, placed func(place)) iter.Seq2[arrow.RecordBatch, error] {
 	g := &guard{owned: j.owned, fit: j.fit, exact: j.refusesOutside(), counted: func(read, outside int64) {
 		j.advance(func(p *Progress) { p.RowsRead += read; p.RowsOutside += outside })
-	}}
+	}, placed: placed}
 	return g.pass(ctx, in.Read(ctx, Request{
 		Schema: j.fit.request, Time: j.fit.sourceName(j.owned.timeID), Window: j.owned.window,
 		Procs: j.Procs, Memory: j.Memory / 4,
@@ -201,7 +217,7 @@ func (j *loading) receipt(w Window, a *landing, began time.Time, err error) Rece
 		w = j.owned.window
 	}
 	r := Receipt{
-		Outcome: outcomeOf(err), Load: j.load.Name, Table: j.load.TableName(), Mode: "replace", Branch: j.load.Branch,
+		Outcome: outcomeOf(err), Load: j.load.Name, Table: j.load.TableName(), Mode: string(j.load.Mode), Branch: j.load.Branch,
 		Window: w.JSON(), Seconds: time.Since(began).Seconds(), Warnings: j.warned,
 	}
 	if j.fit != nil {
@@ -228,7 +244,7 @@ func (j *loading) receipt(w Window, a *landing, began time.Time, err error) Rece
 	}
 	r.SnapshotID, r.MetadataLocation = strconv.FormatInt(a.id, 10), a.metadataLocation
 	read := r.Rows
-	r.Rows = a.rows
+	r.Rows, r.Merged = a.rows, a.merged
 	r.Rows.Read, r.Rows.Outside = read.Read, read.Outside
 	r.Files.Added, r.Files.Removed, r.Files.Rewritten = a.files.Added, a.files.Removed, a.files.Rewritten
 	r.Bytes.Written = a.written

@@ -106,6 +106,27 @@ type Load struct {
 	// "bucket(16, id)", "region". Default (nil): the day of the time column;
 	// empty: none. On an existing table it must be what the table has.
 	PartitionBy []string
+	// Mode says what the load makes of the window's rows. Default: [Replace].
+	Mode Mode
+	// Key names the columns of mode merge that say which rows are versions of one.
+	// There is one row of each in the table, wherever it is; the scope's columns
+	// are part of every key.
+	Key []string
+	// VersionBy names the columns of mode merge that say which of two rows is
+	// newer: the first decides, of equal values the next. NULL in the source is
+	// refused, in the table it is the oldest.
+	VersionBy []string
+	// DeleteWhen says, in mode merge, which rows are deletions: COLUMN = 'VALUE',
+	// COLUMN IN ('VALUE', …) or COLUMN IS NOT NULL, of a column of the table.
+	// Default: none is.
+	DeleteWhen string
+	// Deletes says what becomes of them. Default: [SoftDeletes].
+	Deletes Deletes
+	// OnEqual says what becomes of a row that has the version of the table's row
+	// of its key and other values, volatile columns left out. Default: [SourceWins].
+	OnEqual OnEqual
+	// NullKeys says what NULL in a key column means. Default: [RefuseNullKeys].
+	NullKeys NullKeys
 	// Schema is the schema mode. Default: [Strict].
 	Schema SchemaMode
 	// OnEmpty says what an empty source means. Default: [RefuseEmpty].
@@ -200,6 +221,9 @@ func (l Load) withDefaults() Load {
 	if l.Branch == "" {
 		l.Branch = table.MainBranch
 	}
+	if l.Mode == "" {
+		l.Mode = Replace
+	}
 	if l.Schema == "" {
 		l.Schema = Strict
 	}
@@ -238,6 +262,9 @@ func (l Load) validate() error {
 	}
 	if _, ok := l.Scope[l.TimeColumn]; ok {
 		return fmt.Errorf("scope must not name the time column %q: that is what the window is for: %w", l.TimeColumn, ErrUsage)
+	}
+	if err := l.checkMode(); err != nil {
+		return err
 	}
 	return l.checkUnchanged()
 }

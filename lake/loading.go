@@ -119,6 +119,15 @@ func (j *loading) pin(ctx context.Context, src Source, w Window) (err error) {
 	return nil
 }
 
+// reach is what the load may touch of the table: what it owns, or, in mode merge,
+// the rows of its scope at any time.
+func (j *loading) reach() *owned {
+	if j.load.Mode == Merge {
+		return j.owned.atAnyTime()
+	}
+	return j.owned
+}
+
 // findTable loads the table and fixes the base.
 func (j *loading) findTable(ctx context.Context) error {
 	t, err := j.loadTable(ctx, j.load.Table)

@@ -12,8 +12,8 @@ import (
 // manifestReaders is how many manifests are read at the same time.
 const manifestReaders = 8
 
-// survey is what a snapshot holds of a window: the manifests that may list
-// files of it, opened and classified.
+// survey is what a snapshot holds of the rows in a load's reach: the manifests that
+// may list files of them, opened and classified.
 type survey struct {
 	manifests []iceberg.ManifestFile // all, in the list's order
 	opened    map[string][]iceberg.ManifestEntry
@@ -38,12 +38,13 @@ func (j *loading) surveyWindow(s *store, meta table.Metadata, snap *table.Snapsh
 	if err != nil {
 		return nil, err
 	}
+	reach := j.reach()
 	for _, e := range data {
 		spec := meta.PartitionSpecByID(int(e.DataFile().SpecID()))
 		if spec == nil {
 			return nil, fmt.Errorf("%s was written under partition spec %d, which the table does not have: %w", e.DataFile().FilePath(), e.DataFile().SpecID(), ErrRefused)
 		}
-		switch j.owned.side(*spec, e.DataFile()) {
+		switch reach.side(*spec, e.DataFile()) {
 		case inside:
 			v.inside = append(v.inside, e)
 		case straddling:
@@ -62,11 +63,12 @@ func (j *loading) surveyWindow(s *store, meta table.Metadata, snap *table.Snapsh
 // window and returns their live entries in the list's order.
 func (j *loading) openManifests(s *store, meta table.Metadata, v *survey, content iceberg.ManifestContent) ([]iceberg.ManifestEntry, error) {
 	var wanted []iceberg.ManifestFile
+	reach := j.reach()
 	for _, m := range v.manifests {
 		if m.ManifestContent() != content || !live(m) {
 			continue
 		}
-		if spec := meta.PartitionSpecByID(int(m.PartitionSpecID())); spec == nil || j.owned.manifestMayHold(*spec, m.Partitions()) {
+		if spec := meta.PartitionSpecByID(int(m.PartitionSpecID())); spec == nil || reach.manifestMayHold(*spec, m.Partitions()) {
 			wanted = append(wanted, m)
 		}
 	}

@@ -22,6 +22,15 @@ type owned struct {
 	timeID int
 	time   iceberg.NestedField
 	scope  []equality
+	// always is true where rows of any time are owned, also of none.
+	always bool
+}
+
+// atAnyTime are the rows of the scope whatever their time.
+func (o *owned) atAnyTime() *owned {
+	all := *o
+	all.always = true
+	return &all
 }
 
 // equality is one scope column with its constant.
@@ -130,7 +139,7 @@ func (o *owned) manifestMayHold(spec iceberg.PartitionSpec, summaries []iceberg.
 		if lo == nil || hi == nil || *lo == nil || *hi == nil {
 			continue
 		}
-		if pf.SourceIDs[0] == o.timeID && !o.timeMayBeWithin(pf.Transform, *lo, *hi) {
+		if pf.SourceIDs[0] == o.timeID && !o.always && !o.timeMayBeWithin(pf.Transform, *lo, *hi) {
 			return false
 		}
 		for _, eq := range o.scope {
@@ -181,7 +190,10 @@ func (e equality) partition(t iceberg.Transform) ([]byte, bool) {
 // side classifies a data file that was written under spec: by its partition
 // tuple first, by its column bounds where the tuple cannot tell.
 func (o *owned) side(spec iceberg.PartitionSpec, df iceberg.DataFile) side {
-	s := orElse(o.timeByPartition(spec, df), func() side { return o.timeByBounds(df) })
+	s := inside
+	if !o.always {
+		s = orElse(o.timeByPartition(spec, df), func() side { return o.timeByBounds(df) })
+	}
 	for _, eq := range o.scope {
 		if s == outside {
 			return outside

@@ -2,6 +2,7 @@ package lake
 
 import (
 	"context"
+	"slices"
 
 	"github.com/apache/iceberg-go"
 )
@@ -9,6 +10,7 @@ import (
 // Plan is what a load would do: a value that can be printed. See [Loader.Plan].
 type Plan struct {
 	Load   string
+	Mode   Mode
 	Table  string
 	Branch string
 	Window Window
@@ -31,6 +33,9 @@ type Plan struct {
 	// Inside files are dropped whole, Straddling files are rewritten without
 	// the window's rows.
 	Inside, Straddling []PlannedFile
+	// Searched files are those that a merge may look keys up in, before their
+	// bounds are compared with the keys of the source.
+	Searched []PlannedFile
 	// Warnings are about other engines that read the table.
 	Warnings []Warning
 }
@@ -77,7 +82,7 @@ func (l *Loader) Plan(ctx context.Context, load Load, src Source, w Window) (*Pl
 func (j *loading) plan(found *survey) *Plan {
 	sc := j.fit.schema
 	p := &Plan{
-		Load: j.load.Name, Table: j.load.TableName(), Branch: j.load.Branch, Window: j.owned.window, Origin: j.origin,
+		Load: j.load.Name, Mode: j.load.Mode, Table: j.load.TableName(), Branch: j.load.Branch, Window: j.owned.window, Origin: j.origin,
 		Creates: j.creates, Location: j.planned.Location(), Columns: j.plannedColumns(), Ignored: j.fit.ignored,
 		PartitionFields: specText(sc, j.planned.Spec()), Warnings: j.warnings(found),
 	}
@@ -91,6 +96,12 @@ func (j *loading) plan(found *survey) *Plan {
 	file := func(e iceberg.ManifestEntry) PlannedFile {
 		df := e.DataFile()
 		return PlannedFile{Path: df.FilePath(), Partition: j.partitionText(df), Rows: df.Count(), Bytes: df.FileSizeBytes()}
+	}
+	if j.load.Mode == Merge {
+		for _, e := range slices.Concat(found.inside, found.straddles) {
+			p.Searched = append(p.Searched, file(e))
+		}
+		return p
 	}
 	for _, e := range found.inside {
 		p.Inside = append(p.Inside, file(e))

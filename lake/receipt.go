@@ -17,6 +17,7 @@ type Receipt struct {
 	BaseSnapshotID   string        `json:"base_snapshot_id"`
 	MetadataLocation string        `json:"metadata_location"`
 	Rows             RowCounts     `json:"rows"`
+	Merged           *MergeCounts  `json:"merged,omitempty"` // in mode merge
 	Files            FileCounts    `json:"files"`
 	Bytes            ByteCounts    `json:"bytes"`
 	Digest           *string       `json:"digest"`

@@ -25,28 +25,35 @@ type piece struct{ at, size int64 }
 
 // add appends the rows of each partition, in the given order of partitions.
 func (s *spill) add(order []*partition, rows map[*partition][]arrow.RecordBatch) error {
-	if len(rows) == 0 {
-		return nil
-	}
-	if err := s.create(); err != nil {
-		return err
-	}
 	var buf bytes.Buffer
 	for _, p := range order {
 		if len(rows[p]) == 0 {
 			continue
 		}
-		buf.Reset()
-		if err := encodeRows(&buf, rows[p]); err != nil {
-			return fmt.Errorf("spill rows to %s: %w", s.dir, err)
+		pc, err := s.put(&buf, rows[p])
+		if err != nil {
+			return err
 		}
-		if _, err := s.file.WriteAt(buf.Bytes(), s.end); err != nil {
-			return fmt.Errorf("spill rows to %s (choose another folder with TMPDIR, or allow more memory): %w", s.dir, err)
-		}
-		s.pieces[p] = append(s.pieces[p], piece{s.end, int64(buf.Len())})
-		s.end += int64(buf.Len())
+		s.pieces[p] = append(s.pieces[p], pc)
 	}
 	return nil
+}
+
+// put appends rows as one piece; buf is memory to encode them in.
+func (s *spill) put(buf *bytes.Buffer, rows []arrow.RecordBatch) (piece, error) {
+	buf.Reset()
+	if err := s.create(); err != nil {
+		return piece{}, err
+	}
+	if err := encodeRows(buf, rows); err != nil {
+		return piece{}, fmt.Errorf("spill rows to %s: %w", s.dir, err)
+	}
+	if _, err := s.file.WriteAt(buf.Bytes(), s.end); err != nil {
+		return piece{}, fmt.Errorf("spill rows to %s (choose another folder with TMPDIR, or allow more memory): %w", s.dir, err)
+	}
+	pc := piece{s.end, int64(buf.Len())}
+	s.end += pc.size
+	return pc, nil
 }
 
 func (s *spill) create() (err error) {

@@ -22,7 +22,7 @@ func (j *loading) summary(parent *table.Snapshot, c *changes, a *attempt) *table
 	set(keyLoad, j.load.Name)
 	set(keyWindow, string(window))
 	set(keyScope, j.owned.scopeText())
-	set(keyMode, "replace")
+	set(keyMode, string(j.load.Mode))
 	set(keyRows, strconv.FormatInt(a.rows.Written, 10))
 	set(keyDigest, j.digest.String())
 	set(keyVolatile, idList(j.volatile))

@@ -33,34 +33,74 @@ func derivedKey(data iceberg.DataFile, positions, equalities []iceberg.DataFile,
 	return b.String()
 }
 
-// survive rewrites a straddling file without the window's rows. All deletes
-// that apply are applied, and the library gets no row filter: it would drop the
-// rows whose time is NULL, and row groups that hold NaN (pitfalls L3, L4, L15).
+// survive rewrites a straddling file without the window's rows.
 func (j *loading) survive(ctx context.Context, head *table.Table, entry iceberg.ManifestEntry, positions, equalities []iceberg.DataFile) (derived, error) {
-	sequence := entry.SequenceNum()
-	task, err := legibleTask(table.FileScanTask{
-		File: entry.DataFile(), Length: entry.DataFile().FileSizeBytes(),
-		DeleteFiles: positions, EqualityDeleteFiles: equalities, DataSequenceNumber: &sequence,
-	})
-	if err != nil {
-		return derived{}, err
-	}
-	ctx, dog, stop := watch(ctx, 5*j.Timeout)
-	defer stop()
-	_, batches, err := head.Scan(scanOptions()...).ReadTasks(ctx, []table.FileScanTask{task})
-	if err != nil {
-		return derived{}, fmt.Errorf("read %s: %w", entry.DataFile().FilePath(), err)
-	}
 	current, err := fitOf(head.Schema())
 	if err != nil {
 		return derived{}, err
 	}
 	var out derived
-	kept := j.surviving(ctx, current, watched(ctx, dog, batches), &out.owned)
+	kept := j.surviving(ctx, current, j.liveRows(ctx, head, current, liveFile{entry, positions, equalities}), &out.owned)
 	if out.files, err = j.stageInto(ctx, head, current, kept, func(iceberg.DataFile) {}); err != nil {
 		return derived{}, fmt.Errorf("rewrite %s: %w", entry.DataFile().FilePath(), err)
 	}
 	return out, nil
+}
+
+// liveFile is a data file with the deletes that apply to it.
+type liveFile struct {
+	entry                 iceberg.ManifestEntry
+	positions, equalities []iceberg.DataFile
+}
+
+// liveRows reads the rows of a file that are not deleted, in the file's order,
+// with the columns of f, which are some of the table's. All deletes that apply
+// are applied, and the library gets no row filter: it would drop the rows whose
+// time is NULL, and row groups that hold NaN (pitfalls L3, L4, L15). The caller
+// releases the batches.
+func (j *loading) liveRows(ctx context.Context, t *table.Table, f *fit, file liveFile) iter.Seq2[arrow.RecordBatch, error] {
+	return func(yield func(arrow.RecordBatch, error) bool) {
+		fail := func(err error) { yield(nil, fmt.Errorf("read %s: %w", file.entry.DataFile().FilePath(), err)) }
+		sequence := file.entry.SequenceNum()
+		task, err := legibleTask(table.FileScanTask{
+			File: file.entry.DataFile(), Length: file.entry.DataFile().FileSizeBytes(),
+			DeleteFiles: file.positions, EqualityDeleteFiles: file.equalities, DataSequenceNumber: &sequence,
+		})
+		if err != nil {
+			fail(err)
+			return
+		}
+		ctx, dog, stop := watch(ctx, 5*j.Timeout)
+		defer stop()
+		options := scanOptions()
+		if fields := f.schema.Fields(); len(fields) < t.Schema().NumFields() {
+			var names []string
+			for _, field := range fields {
+				names = append(names, field.Name)
+			}
+			options = append(options, table.WithSelectedFields(names...))
+		}
+		_, batches, err := t.Scan(options...).ReadTasks(ctx, []table.FileScanTask{task})
+		if err != nil {
+			fail(err)
+			return
+		}
+		for rec, err := range watched(ctx, dog, batches) {
+			if err != nil {
+				fail(err)
+				return
+			}
+			same, err := conform(ctx, rec, f.arrow)
+			rec.Release()
+			if err != nil {
+				fail(err)
+				return
+			}
+			if !yield(same, nil) {
+				return
+			}
+		}
+	}
 }
 
 // watched feeds the watchdog while a batch is waited for, and says why the
@@ -106,11 +146,6 @@ func (j *loading) surviving(ctx context.Context, f *fit, batches iter.Seq2[arrow
 }
 
 func (j *loading) notOwned(ctx context.Context, f *fit, rec arrow.RecordBatch) (arrow.RecordBatch, error) {
-	rec, err := conform(ctx, rec, f.arrow)
-	if err != nil {
-		return nil, err
-	}
-	defer rec.Release()
 	mask := j.owned.rows(f.schema, rec)
 	if mask == nil {
 		return rec.NewSlice(0, 0), nil

@@ -62,7 +62,7 @@ func (j *loading) sameReceipt(s *standing) bool {
 	var err error
 	s.digest, err = ParseDigest(p[keyDigest])
 	return err == nil && p[keyLoad] == j.load.Name && p[keyWindow] == string(window) && p[keyScope] == j.owned.scopeText() &&
-		p[keyMode] == "replace" && p[keyVolatile] == idList(j.volatile)
+		p[keyMode] == string(Replace) && p[keyVolatile] == idList(j.volatile)
 }
 
 // onlyFilesOf reports whether the window holds all the files that the load

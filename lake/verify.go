@@ -88,6 +88,8 @@ func (l *Loader) Verify(ctx context.Context, load Load, src Source, w Window, op
 	j, err := l.prepare(ctx, load, src, w)
 	switch {
 	case err != nil:
+	case j.load.Mode != Replace:
+		err = fmt.Errorf("verify compares the rows of a window, and a load of mode %s does not own those: load the window again, and what it counts as identical is the proof: %w", j.load.Mode, ErrUsage)
 	case j.creates:
 		err = fmt.Errorf("there is nothing to compare with: %w", ErrNoTable)
 	case j.fit.evolved && opt.Stage:
@@ -165,7 +167,7 @@ func (v *verifying) readSource(ctx context.Context) iter.Seq2[arrow.RecordBatch,
 	if err != nil {
 		return func(yield func(arrow.RecordBatch, error) bool) { yield(nil, err) }
 	}
-	return v.guarded(ctx, in)
+	return v.guarded(ctx, in, nil)
 }
 
 // pinned is the source's input: that of the plan, or for another reading one

@@ -115,6 +115,7 @@ func (a *app) dispatch(ctx context.Context, args []string) (err error) {
 			{Key: "window", Title: "Window:"},
 			{Key: "source", Title: "Source:"},
 			{Key: "table", Title: "Table:"},
+			{Key: "mode", Title: "Mode:"},
 			{Key: "catalog", Title: "Catalog:"},
 			{Key: "gaps", Title: "Gaps:"},
 		}),

@@ -45,7 +45,8 @@ of several machines in the same way, by calve load.
 --parallel loads windows at the same time, within one memory budget. A first window
 that creates the table is loaded alone, so that the columns are those of its rows; so
 is the one that a load begins with in a table. "schema: evolve" changes columns from
-one window to the next, and does not go with --parallel.
+one window to the next, and "deletes: hard" needs them in order: neither goes with
+--parallel.
 
 Where a window fails, no other is begun, or with --on-failure finish all others are
 loaded; the exit code is that of the first failure. Windows that "on_empty: skip" skips

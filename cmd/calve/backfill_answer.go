@@ -22,7 +22,7 @@ func (b *backfillAnswer) planned(p *lake.BackfillPlan) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.plan, b.begun, b.over = p, make([]bool, len(p.Windows)), make([]*lake.Receipt, len(p.Windows))
-	b.blank = lake.Receipt{Load: p.Load, Table: p.Table, Branch: p.Branch}
+	b.blank = lake.Receipt{Load: p.Load, Table: p.Table, Branch: p.Branch, Mode: string(p.Mode)}
 }
 
 func (b *backfillAnswer) began(i int) {

@@ -151,6 +151,8 @@ func (p *backfillProgress) ended(r lake.Receipt, err error) {
 		what = failed.Op + ": " + failed.Err.Error()
 	case err != nil:
 		what = err.Error()
+	case r.Merged != nil:
+		what = fmt.Sprintf("%s, %.1f s", mergedText(r.Merged), r.Seconds)
 	case r.Outcome == lake.Unchanged:
 		what = fmt.Sprintf("%s, %.1f s", plural(r.Rows.Written, "row"), r.Seconds)
 	}

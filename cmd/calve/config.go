@@ -65,6 +65,14 @@ type loadConfig struct {
 	OnEmpty    string            `yaml:"on_empty"`
 	Outside    string            `yaml:"outside"`
 	Branch     string            `yaml:"branch"`
+	// Mode and what belongs to it: see [modeFlags].
+	Mode       string   `yaml:"mode"`
+	Key        []string `yaml:"key"`
+	Version    []string `yaml:"version"`
+	DeleteWhen string   `yaml:"delete_when"`
+	Deletes    string   `yaml:"deletes"`
+	OnEqual    string   `yaml:"on_equal"`
+	NullKeys   string   `yaml:"null_keys"`
 }
 
 type sourceConfig struct {

@@ -34,6 +34,10 @@ func (loadCommand) Help() string {
 	return `The window's rows in the table become the source's rows for that window, in one
 snapshot, or the table stays exactly as it was. Running it again is always safe.
 
+With --mode merge each row takes the place of the table's row of its key instead,
+wherever that is, if it is newer: windows may come again in any order, and the newest
+versions stay.
+
 Where the table holds these rows already, as an earlier load of the window left them,
 nothing is committed and the outcome is "unchanged". That is said by their digest, and
 only where no other writer has touched the window since.
@@ -44,7 +48,9 @@ Examples:
     calve load --source 'data/*.csv' --table demo.payments --time-column event_time --window 2026-05-04
     calve load payments --from '{{ data_interval_start }}' --to '{{ data_interval_end }}' --json
     calve load payments --window 2026-05-04 --allow-empty
-    calve load payments --window 2026-05-04 --if-changed` +
+    calve load payments --window 2026-05-04 --if-changed
+    calve load --source 'orders/*.csv' --table shop.orders --time-column updated_at --mode merge \
+        --key order_id --version-by updated_at,seq --delete-when "op = 'D'" --window 2026-05-04` +
 		codes(0, 1, 2, 10, 11, 12, 14, 75, 99, 130)
 }
 

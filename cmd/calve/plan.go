@@ -91,7 +91,11 @@ func printPlan(w io.Writer, p *lake.Plan, timeColumn string) error {
 		fmt.Fprintf(out, "base\t%d\n", p.BaseSnapshotID)
 		fmt.Fprintf(out, "manifests\t%s, %s can hold rows of the window\n", humanize.Comma(int64(p.Manifests)), humanize.Comma(int64(p.Opened)))
 	}
-	if !p.Creates {
+	switch {
+	case p.Creates:
+	case p.Mode == lake.Merge:
+		fmt.Fprintf(out, "searched\t%s at most: those that may hold the source's keys; the ones that do are rewritten\n", filesLine(p.Searched))
+	default:
 		fmt.Fprintf(out, "inside\t%s: dropped whole\n", filesLine(p.Inside))
 		fmt.Fprintf(out, "straddling\t%s: rewritten without the window's rows\n", filesLine(p.Straddling))
 	}
@@ -189,6 +193,7 @@ func whyText(why string) string {
 // planned is a plan as machines read it.
 type planned struct {
 	Load           string             `json:"load"`
+	Mode           lake.Mode          `json:"mode"`
 	Table          string             `json:"table"`
 	Branch         string             `json:"branch"`
 	Window         *lake.WindowJSON   `json:"window"`
@@ -202,6 +207,7 @@ type planned struct {
 	Manifests      plannedManifests   `json:"manifests"`
 	Inside         []plannedFile      `json:"inside"`
 	Straddling     []plannedFile      `json:"straddling"`
+	Searched       []plannedFile      `json:"searched,omitempty"`
 	Warnings       []lake.Warning     `json:"warnings"`
 	Error          *lake.ReceiptError `json:"error"`
 }
@@ -237,7 +243,7 @@ type plannedFile struct {
 
 func planAnswer(p *lake.Plan) planned {
 	v := planned{
-		Load: p.Load, Table: p.Table, Branch: p.Branch,
+		Load: p.Load, Mode: p.Mode, Table: p.Table, Branch: p.Branch,
 		Window: p.Window.JSON(), Creates: p.Creates, Location: p.Location,
 		Source: plannedSource{
 			Kind: p.Origin.Kind, Files: p.Origin.Files, Names: filled(p.Origin.Names),
@@ -247,7 +253,7 @@ func planAnswer(p *lake.Plan) planned {
 		Columns:     []plannedColumn{},
 		Ignored:     p.Ignored,
 		Manifests:   plannedManifests{p.Manifests, p.Opened},
-		Inside:      plannedFiles(p.Inside), Straddling: plannedFiles(p.Straddling),
+		Inside:      plannedFiles(p.Inside), Straddling: plannedFiles(p.Straddling), Searched: plannedFiles(p.Searched),
 		Warnings: append([]lake.Warning{}, p.Warnings...),
 	}
 	if p.BaseSnapshotID != 0 {

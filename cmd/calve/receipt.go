@@ -23,6 +23,7 @@ func printReceipt(out io.Writer, r lake.Receipt) {
 	} else {
 		printWritten(out, r)
 	}
+	printMerged(out, r.Merged)
 	if r.Digest != nil {
 		fmt.Fprintf(out, "digest     %s\n", *r.Digest)
 	}
@@ -38,7 +39,11 @@ func printReceipt(out io.Writer, r lake.Receipt) {
 
 // printStanding prints that a window's rows stand as an earlier load left them.
 func printStanding(out io.Writer, r lake.Receipt) {
-	fmt.Fprintf(out, "rows       %s are in the table already; ", humanize.Comma(r.Rows.Written))
+	if r.Merged != nil {
+		fmt.Fprint(out, "rows       the table is as they say; ")
+	} else {
+		fmt.Fprintf(out, "rows       %s are in the table already; ", humanize.Comma(r.Rows.Written))
+	}
 	if r.Rows.Read == 0 && r.Rows.Written > 0 {
 		fmt.Fprint(out, "the source's files are those that were loaded, and were not read")
 	} else {

@@ -46,6 +46,8 @@ type loadFlags struct {
 	Branch          string            `placeholder:"NAME" group:"table" help:"Branch of the table. Default: main."`
 	CreateNamespace bool              `group:"table" help:"Create the table's namespace if it is missing; the embedded catalog always does."`
 
+	modeFlags
+
 	Memory byteSize `placeholder:"SIZE" help:"Bound on the memory of all that is loaded at a time. Default: 1GiB."`
 
 	catalogFlags
@@ -110,6 +112,7 @@ func (f *loadFlags) resolveIn(a *app, window func() (lake.Window, *time.Location
 		TimeColumn: l.TimeColumn, Zone: zone, Scope: l.Scope, PartitionBy: l.PartitionBy,
 		Schema: lake.SchemaMode(l.Schema), OnEmpty: lake.OnEmpty(l.OnEmpty), Outside: lake.Outside(l.Outside),
 	}
+	l.applyMode(&s.load)
 	s.load.Volatile, s.load.Settings = l.volatile(), l.settings()
 	if s.source, err = l.arrowio(); err != nil {
 		return s, err
@@ -144,6 +147,7 @@ func (f *loadFlags) override(l *loadConfig) error {
 	set(&l.OnEmpty, f.OnEmpty)
 	set(&l.Outside, f.Outside)
 	set(&l.Branch, f.Branch)
+	f.modeFlags.override(l)
 	if f.Null != nil {
 		l.Source.Null = f.Null
 	}
