@@ -477,3 +477,22 @@ func TestBackfillRefuses(t *testing.T) {
 		})
 	}
 }
+
+// TestBackfillCatalogs: loads at the same time share one open catalog, of any
+// kind, and its store.
+func TestBackfillCatalogs(t *testing.T) {
+	t.Parallel()
+	s3 := testenv.MinIO(t)
+	for _, kind := range testenv.Kinds() {
+		t.Run(kind.Name, func(t *testing.T) {
+			t.Parallel()
+			cat := kind.New(t, s3)
+			e := &events{tb: t, cat: cat, model: &testenv.Model{}, load: lake.Load{Table: cat.Ident("backfilled"), TimeColumn: "event_time"}}
+			e.check = testenv.Check(t, cat, e.load.Table, e.model.Strings)
+			receipts, err := e.filled(t.Context(), lake.Loader{}, e.backfill(8, lake.Backfill{Parallel: 4}))
+			if err != nil || strings.Count(outcomes(receipts), "landed") != 8 {
+				t.Errorf("%s, %v", outcomes(receipts), err)
+			}
+		})
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/calve-data/calve/lake"
 )
@@ -109,5 +110,28 @@ func TestBackfillHints(t *testing.T) {
 	}
 	if f := (&app{}).explain(t.Context(), &lake.BackfillError{Windows: 2, Err: lake.ErrSkipped}); f.code != 99 || f.Hint != "" {
 		t.Errorf("all skipped: %+v", f)
+	}
+}
+
+// TestBackfillProgress: rows of all windows are counted together, and what
+// concerns all windows is said once.
+func TestBackfillProgress(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	p := newBackfillProgress(&app{stdout: &stdout, stderr: &stderr}, false, "1d")
+	p.planned(&lake.BackfillPlan{Windows: make([]lake.Window, 3), Table: "a.b", Parallel: 1})
+	stderr.Reset()
+	for range 2 {
+		hooks := p.trace(nil)
+		hooks.Planned(&lake.Plan{Origin: lake.Origin{Kind: "csv", Files: 2, Fingerprint: "x"}, Warnings: []lake.Warning{{Text: "careful"}}})
+		hooks.Progress(lake.Progress{RowsRead: 2})
+		p.last = time.Time{}
+		hooks.Progress(lake.Progress{RowsRead: 5})
+	}
+	want := []string{"careful", "read   5 rows, 0 of 3 windows over", "the same 2 csv files", "read   10 rows, 0 of 3 windows over"}
+	said := strings.Split(strings.TrimSpace(stderr.String()), "\n")
+	for i, text := range want {
+		if len(said) != len(want) || !strings.Contains(said[i], text) {
+			t.Fatalf("it says %q, want %q", said, want)
+		}
 	}
 }

@@ -35,7 +35,7 @@ outlives expired snapshots. It says what was loaded, not that the rows are still
 what others deleted since is no gap. The clock is not asked: without --to, gaps are
 looked for up to the end of the last window that was loaded, without --from, from the
 first on. A coverage of very many windows forgets the oldest; what it does not know any
-more is printed as unknown.
+more is printed as unknown. calve backfill --only-gaps loads what is missing.
 
 --watermark prints how far each load has come without a gap since its first window. It
 is read from the same place; a load of an older window does not move it back.
