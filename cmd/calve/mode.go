@@ -93,31 +93,29 @@ func searchIn(text string) ([]string, error) {
 
 // printByKey prints what became of the rows of a load by keys.
 func printByKey(out io.Writer, r lake.Receipt) {
-	n := r.ByKey
-	if n == nil {
+	if r.ByKey == nil {
 		return
 	}
+	fmt.Fprintf(out, "by key     %s\n", keysText(r.ByKey))
+	for _, text := range r.Conflicts {
+		fmt.Fprintf(out, "conflict   %s\n", text)
+	}
+}
+
+// keysText says what became of the rows of a load by keys.
+func keysText(n *lake.KeyCounts) string {
 	var parts []string
 	for _, c := range []struct {
 		n    int64
 		what string
 	}{
-		{n.Inserted, "inserted"},
-		{n.Updated, "updated"},
-		{n.Corrected, "corrected"},
-		{n.Deleted, "deleted"},
-		{n.IgnoredOlder, "older than the table's"},
-		{n.Identical, "identical"},
-		{n.Kept, "of equal version kept as they are in the table"},
-		{n.Duplicates, "duplicates in the source"},
+		{n.Inserted, "inserted"}, {n.Updated, "updated"}, {n.Corrected, "corrected"}, {n.Deleted, "deleted"}, {n.IgnoredOlder, "older than the table's"},
+		{n.Identical, "identical"}, {n.Kept, "of equal version kept as they are in the table"}, {n.Duplicates, "duplicates in the source"},
 		{n.Conflicts, "left out, of an id that has other values"},
 	} {
 		if c.n > 0 {
 			parts = append(parts, humanize.Comma(c.n)+" "+c.what)
 		}
 	}
-	fmt.Fprintf(out, "by key     %s\n", listOr(parts, "nothing"))
-	for _, text := range r.Conflicts {
-		fmt.Fprintf(out, "conflict   %s\n", text)
-	}
+	return listOr(parts, "nothing")
 }
