@@ -213,7 +213,7 @@ func (v *verifying) changedBy(loaded int64) []string {
 		load, window, overlaps := overlapping(p, v.owned)
 		switch {
 		case load == "":
-			names = append(names, fmt.Sprintf("%d (%s, by another writer)", s.SnapshotID, s.Summary.Operation))
+			names = append(names, fmt.Sprintf("%d (%s, by another writer)", s.SnapshotID, historyEntry(s).Operation))
 		case overlaps:
 			names = append(names, fmt.Sprintf("%d (load %q of %s)", s.SnapshotID, load, window))
 		}
