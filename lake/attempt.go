@@ -46,7 +46,7 @@ func (j *loading) attemptOn(ctx context.Context, head *table.Table, staged []ice
 	if err != nil {
 		return nil, err
 	}
-	known, err := stateAt(ctx, head, j.Timeout, j.load.Branch, snap, j.load.Name)
+	known, err := j.stateOn(ctx, head, snap)
 	if err != nil {
 		return nil, err
 	}

@@ -160,3 +160,57 @@ func received() *arrow.Schema {
 	at.Name = "received"
 	return arrow.NewSchema(append(fields, at), nil)
 }
+
+// TestTakeOverBeginsAnew: what a load has loaded of other rows, or by another
+// column, says nothing of those that it claims now.
+func TestTakeOverBeginsAnew(t *testing.T) {
+	t.Parallel()
+	eu, us := map[string]string{"region": "eu"}, map[string]string{"region": "us"}
+	for name, tc := range map[string]struct {
+		was, is lake.Load
+		branch  string
+		want    string
+	}{
+		"without its scope":   {was: lake.Load{Scope: eu}, want: "2026-05-03/2026-05-04"},
+		"another scope":       {was: lake.Load{Scope: eu}, is: lake.Load{Scope: us}, want: "2026-05-03/2026-05-04"},
+		"another time column": {is: lake.Load{TimeColumn: "received"}, want: "2026-05-03/2026-05-04"},
+		"the same":            {was: lake.Load{Scope: eu}, is: lake.Load{Scope: eu}, want: "2026-05-01/2026-05-04"},
+		"on a branch":         {was: lake.Load{Scope: eu}, branch: "dev", want: "2026-05-03/2026-05-04"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := withoutModel(t, testenv.Catalog(t), "anew")
+			id := e.load.Table
+			load := func(l lake.Load, branch string, day int, takeOver bool) {
+				t.Helper()
+				if l.TimeColumn == "" {
+					l.TimeColumn = "event_time"
+				}
+				l.Table, l.Branch, l.TakeOver = id, branch, takeOver
+				e.load = l
+				region := l.Scope["region"]
+				row := testenv.NewEvent(int64(day), mayDay(day)+"T01:00:00Z", region, 1).Row()
+				row["received"] = row["event_time"]
+				if _, err := e.run(mayDay(day), testenv.Rows(t, received(), row)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			wants := func(want string) {
+				t.Helper()
+				states, err := lake.LoadStates(t.Context(), e.table(), tc.branch)
+				if err != nil || len(states) != 1 || states[0].Err != nil || states[0].Coverage.String() != want {
+					t.Errorf("states: %+v, %v, want the coverage %s", states, err, want)
+				}
+			}
+			load(tc.was, "", 1, false)
+			load(tc.was, "", 2, false)
+			if tc.branch != "" {
+				e.update(table.NewSetSnapshotRefUpdate(tc.branch, e.head(), table.BranchRef, 0, 0, 0))
+			}
+			load(tc.is, tc.branch, 3, true)
+			wants(tc.want)
+			load(tc.is, tc.branch, 3, tc.branch != "")
+			wants(tc.want)
+		})
+	}
+}
