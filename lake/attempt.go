@@ -327,7 +327,7 @@ func (j *loading) describe(head *table.Table, snap *table.Snapshot, list string,
 	a.updates = append(a.updates, table.NewAddSnapshotUpdate(added),
 		builder.NewRetainingSnapshotRefUpdate(j.load.Branch, a.id, table.BranchRef))
 	if j.load.Branch == table.MainBranch {
-		a.updates = append(a.updates, table.NewSetPropertiesUpdate(a.state.properties(j.load.Name, a.id, a.sequence)))
+		a.updates = append(a.updates, table.NewSetPropertiesUpdate(j.mirrored(meta, a)))
 		a.updates = append(a.updates, j.claiming(meta)...)
 	}
 	return nil
