@@ -181,11 +181,14 @@ func (v *verifying) causes(out *Verification) []string {
 		}
 	}
 	was := out.Loaded
-	if was == nil || was.Digest == nil {
-		if source != inTable {
-			why = append(why, fmt.Sprintf("no snapshot is kept of a load %q of exactly this window, so which side changed cannot be said", out.Load))
-		}
+	switch {
+	case was != nil && was.Digest != nil:
+	case source == inTable:
 		return why
+	case was == nil:
+		return append(why, fmt.Sprintf("no snapshot is kept of a load %q of exactly this window, so which side changed cannot be said", out.Load))
+	default:
+		return append(why, "the digest of the load counts other columns than can be compared now, so which side changed cannot be said")
 	}
 	if source != *was.Digest {
 		switch {
@@ -259,8 +262,25 @@ func (v *verifying) loaded(s *table.Snapshot) *Loaded {
 		SnapshotID: s.SnapshotID, At: time.UnixMilli(s.TimestampMs).UTC(), Run: p[keyRun],
 		SameSource: p[keySource] == sourceText(v.origin), SameSettings: p[keySettings] == v.load.Settings,
 	}
-	if d, err := ParseDigest(p[keyDigest]); err == nil && p[keyVolatile] == idList(v.volatile) {
+	if d, err := ParseDigest(p[keyDigest]); err == nil && p[keyVolatile] == idList(v.volatile) && v.hasColumnsOf(s) {
 		l.Digest = &d
 	}
 	return l
+}
+
+// hasColumnsOf reports whether the table still has every column that it had at a
+// snapshot, at every depth.
+func (v *verifying) hasColumnsOf(s *table.Snapshot) bool {
+	meta := v.planned.Metadata()
+	for _, was := range meta.Schemas() {
+		if s.SchemaID == nil || was.ID != *s.SchemaID {
+			continue
+		}
+		for _, id := range was.FieldIDs() {
+			if _, has := meta.CurrentSchema().FindFieldByID(id); !has {
+				return false
+			}
+		}
+	}
+	return true
 }

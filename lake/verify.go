@@ -46,7 +46,8 @@ type Loaded struct {
 	SnapshotID int64
 	At         time.Time
 	Run        string
-	// Digest is nil where the load said none, or left other columns out of it.
+	// Digest is nil where the load said none, or counted other columns in it: what is
+	// volatile was otherwise, or the table has lost one since.
 	Digest *Digest
 	// SameSource and SameSettings say whether the source's files are those of the
 	// load, and what was said of how to read them; see [Load].
