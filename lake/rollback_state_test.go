@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/calve-data/calve/lake"
@@ -143,6 +144,24 @@ func TestRollbackState(t *testing.T) {
 			e.foreignAppend()
 			e.expire(1)
 		}},
+		"rolled back, written once, expired, without a log": {err: "ahead of the table", do: func(e *events) {
+			e.shortLog()
+			e.rollTo(e.loadDays(1, 2)[0])
+			e.foreignAppend()
+			e.expire(1)
+			e.forgetLog()
+		}},
+		"rolled back, another load, expired, without a log": {want: "2026-05-01/2026-05-02", do: func(e *events) {
+			e.shortLog()
+			e.load.TakeOver = true
+			e.rollTo(e.loadDays(1, 2)[0])
+			e.loadOther()
+			for range 4 {
+				e.foreignAppend()
+			}
+			e.expire(1)
+			e.forgetLog()
+		}},
 		"rolled back, expired by calve": {want: "2026-05-01/2026-05-02", do: func(e *events) {
 			e.rollTo(e.loadDays(1, 2)[0])
 			e.foreignAppend()
@@ -257,6 +276,20 @@ func TestRollbackState(t *testing.T) {
 			e.replace(mayDay(20), event(20, mayDay(20)+"T01:00:00Z", 1))
 			e.wantState(strings.TrimPrefix(coverageWith20(tc.want), ","), "")
 		})
+	}
+}
+
+// shortLog creates the table with a log of one metadata file.
+func (e *events) shortLog() {
+	e.tb.Helper()
+	e.load.Properties = iceberg.Properties{table.MetadataPreviousVersionsMaxKey: "1"}
+}
+
+// forgetLog lets the log's metadata files be replaced by some that tell nothing.
+func (e *events) forgetLog() {
+	e.tb.Helper()
+	for _, text := range []string{"a", "b", "c"} {
+		e.set("note", text)
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/calve-data/calve/lake"
@@ -273,6 +275,93 @@ func TestVerifyIsBounded(t *testing.T) {
 		}
 		if !side.AtLeast || side.Count < 5_000 || side.Count > 15_000 || kept != 3 {
 			t.Errorf("%d rows, at least: %v, %d kept", side.Count, side.AtLeast, kept)
+		}
+	}
+}
+
+// TestVerifyOnABranch: a branch is read with the table's present columns, which
+// its newest snapshot may not have known.
+func TestVerifyOnABranch(t *testing.T) {
+	t.Parallel()
+	e := withoutModel(t, testenv.Catalog(t), "branch")
+	day := []testenv.Event{event(1, "2026-05-04T09:00:00Z", 1), event(2, "2026-05-04T10:00:00Z", 2)}
+	e.replace("2026-05-04", day...)
+	e.update(table.NewSetSnapshotRefUpdate("dev", e.head(), table.BranchRef, 0, 0, 0))
+	e.addColumn("fee")
+	e.load.Branch = "dev"
+	got, err := e.verified("2026-05-04", source(t, day...), lake.VerifyOptions{Stage: true})
+	if want := "source 2; staged files 2; table 2; equal"; err != nil || got != want {
+		t.Errorf("Verify = %s, %v, want %s", got, err, want)
+	}
+	rows, err := lake.Rows(t.Context(), e.table(), lake.RowsQuery{Branch: "dev"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, has := rows.Schema.FieldsByName("fee"); !has {
+		t.Errorf("the branch is read with the columns %v, want the table's", rows.Schema)
+	}
+}
+
+// TestVerifyBeforeAWidening: what the load would widen is narrow in the table,
+// the scope's column too.
+func TestVerifyBeforeAWidening(t *testing.T) {
+	t.Parallel()
+	for _, by := range [][]string{{}, {"n"}} {
+		e := &events{tb: t, cat: testenv.Catalog(t), load: lake.Load{
+			Table: testenv.Ident("narrow"), TimeColumn: "at", PartitionBy: by, Scope: map[string]string{"n": "5"}, Schema: lake.Evolve,
+		}}
+		e.check = testenv.Check(t, e.cat, e.load.Table, nil)
+		row := testenv.Row{"at": "2026-05-04T01:00:00Z", "n": 5}
+		if _, err := e.run("2026-05-04", numbered(t, int32s, row)); err != nil {
+			t.Fatal(err)
+		}
+		got, err := e.verified("2026-05-04", numbered(t, int64s, row), lake.VerifyOptions{})
+		if want := "source 1; table 1; equal"; err != nil || got != want {
+			t.Errorf("partitioned by %v: Verify = %s, %v, want %s", by, got, err, want)
+		}
+	}
+}
+
+// TestVerifyBesideAnExpiry: where the head goes while it is read, the comparing
+// can just be run again.
+func TestVerifyBesideAnExpiry(t *testing.T) {
+	t.Parallel()
+	e := newEvents(t, "expiring")
+	day := event(1, "2026-05-04T09:00:00Z", 1)
+	e.replace("2026-05-04", day)
+	src := source(t, day)
+	src.BeforeRead = func() {
+		src.BeforeRead = nil
+		e.replace("2026-05-04", event(1, "2026-05-04T09:00:00Z", 2))
+		e.maintained(expireAll(e.load.Table))
+	}
+	_, err := e.verified("2026-05-04", src, lake.VerifyOptions{})
+	want(t, err, lake.ErrTemporary)
+}
+
+// TestVerifyAfterAColumnWasDropped: the load's digest counts values that neither
+// side has any more, so that it blames none of them.
+func TestVerifyAfterAColumnWasDropped(t *testing.T) {
+	t.Parallel()
+	e := withoutModel(t, testenv.Catalog(t), "dropped")
+	day := []testenv.Event{event(1, "2026-05-04T09:00:00Z", 1), event(2, "2026-05-04T10:00:00Z", 2)}
+	e.replace("2026-05-04", day...)
+	sc := e.table().Schema()
+	e.update(table.NewAddSchemaUpdate(iceberg.NewSchema(sc.ID+1, sc.Fields()[:3]...)), table.NewSetCurrentSchemaUpdate(-1))
+	e.load.Schema = lake.Ignore
+	for _, tt := range []struct {
+		volatile []string
+		rows     []testenv.Event
+		want     string
+	}{
+		{nil, day, "source 2; table 2; equal"},
+		{nil, day[:1], "source 1; table 2; only in source 0:; only in table 1: 2; id 1/1 2/3; event_time 1/ 2/; region 1/ 2/; (the digest of the load counts other columns than can be compared now, so which side changed cannot be said)"},
+		{[]string{"region"}, day[:1], "source 1; table 2; only in source 0:; only in table 1: 2; id 1/1 2/3; event_time 1/ 2/; (the digest of the load counts other columns than can be compared now, so which side changed cannot be said)"},
+	} {
+		e.load.Volatile = tt.volatile
+		got, err := e.verified("2026-05-04", source(t, tt.rows...), lake.VerifyOptions{})
+		if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
+			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}
 	}
 }
