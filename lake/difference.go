@@ -206,7 +206,8 @@ func (v *verifying) causes(out *Verification) []string {
 	return why
 }
 
-// changedBy names the snapshots since a load that can have changed its window.
+// changedBy names the snapshots since a load that can have changed its window: a
+// merge finds its keys in any.
 func (v *verifying) changedBy(loaded int64) []string {
 	var names []string
 	for s := range ancestors(v.planned.Metadata(), v.base) {
@@ -218,7 +219,7 @@ func (v *verifying) changedBy(loaded int64) []string {
 		switch {
 		case load == "":
 			names = append(names, fmt.Sprintf("%d (%s, by another writer)", s.SnapshotID, historyEntry(s).Operation))
-		case overlaps:
+		case overlaps, p[keyMode] == string(Merge) && !scopesDisjoint(p[keyScope], v.owned.scopeText()):
 			names = append(names, fmt.Sprintf("%d (load %q of %s)", s.SnapshotID, load, window))
 		}
 	}
@@ -248,7 +249,7 @@ func (v *verifying) lastLoaded() *Loaded {
 	window, _ := v.owned.window.MarshalText()
 	for s := range ancestors(v.planned.Metadata(), v.base) {
 		p := summaryOf(s)
-		if p[keyLoad] != v.load.Name || p[keyWindow] != string(window) || p[keyScope] != v.owned.scopeText() {
+		if p[keyLoad] != v.load.Name || p[keyWindow] != string(window) || p[keyScope] != v.owned.scopeText() || p[keyMode] != string(Replace) {
 			continue
 		}
 		return v.loaded(s)

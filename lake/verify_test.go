@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 	"github.com/google/go-cmp/cmp"
@@ -363,5 +365,65 @@ func TestVerifyAfterAColumnWasDropped(t *testing.T) {
 		if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}
+	}
+}
+
+// A merge of another window may have changed the rows of this one, too.
+func TestVerifyNamesAMergeOfAnotherWindow(t *testing.T) {
+	t.Parallel()
+	e := withoutModel(t, testenv.Catalog(t), "merged")
+	day := event(1, "2026-05-04T09:00:00Z", 1)
+	e.replace("2026-05-04", day)
+	replacing := e.load
+	e.load.Mode, e.load.Key, e.load.VersionBy, e.load.TakeOver = lake.Merge, []string{"id"}, []string{"value"}, true
+	if _, err := e.run("2026-05-05", source(t, event(1, "2026-05-05T09:00:00Z", 2))); err != nil {
+		t.Fatal(err)
+	}
+	e.load = replacing
+	e.load.TakeOver = true
+	got, err := e.verified("2026-05-04", source(t, day), lake.VerifyOptions{})
+	if err != nil || !strings.HasSuffix(got, "(the table changed since the load, by snapshot)") {
+		t.Errorf("Verify = %s, %v", got, err)
+	}
+}
+
+// TestVerifyAfterAWidening: values that another engine gave a wider type to are
+// still what the load wrote.
+func TestVerifyAfterAWidening(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		narrow arrow.DataType
+		wide   iceberg.Type
+		values []any
+	}{
+		{int32s, iceberg.PrimitiveTypes.Int64, []any{7, -5, nil, math.MinInt32}},
+		{floats, iceberg.PrimitiveTypes.Float64, []any{0.1, -5.5, nil, 3e38}},
+		{decimals(5, 2), iceberg.DecimalTypeOf(9, 2), []any{"1.25", "-999.99", nil}},
+		{decimals(5, 2), iceberg.DecimalTypeOf(38, 2), []any{"1.25", "-999.99", nil}},
+	} {
+		e := &events{tb: t, cat: testenv.Catalog(t), load: lake.Load{Table: testenv.Ident("widened"), TimeColumn: "at"}}
+		e.check = testenv.Check(t, e.cat, e.load.Table, nil)
+		var rows []testenv.Row
+		for _, v := range tc.values {
+			rows = append(rows, testenv.Row{"at": "2026-05-04T01:00:00Z", "n": v})
+		}
+		r, err := e.run("2026-05-04", numbered(t, tc.narrow, rows...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fields := e.table().Schema().Fields()
+		fields[1].Type = tc.wide
+		e.update(table.NewAddSchemaUpdate(iceberg.NewSchema(1, fields...)), table.NewSetCurrentSchemaUpdate(-1))
+		l := &lake.Loader{Catalog: e.cat}
+		v, err := l.Verify(t.Context(), e.load, numbered(t, tc.narrow, rows...), window(t, "2026-05-04"), lake.VerifyOptions{Stage: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range v.Sides {
+			if s.Digest.String() != *r.Digest {
+				t.Errorf("%s as %s: the digest of the %s is %s, and of the load %s", tc.narrow, tc.wide, s.Name, s.Digest, *r.Digest)
+			}
+		}
+		v.Release()
 	}
 }
