@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -169,7 +170,7 @@ func (d *undoing) failed(op string, err error) error {
 // planOn finds what is to be undone on a table, and what that means.
 func (d *undoing) planOn(ctx context.Context, t *table.Table) (*UndoPlan, error) {
 	meta := t.Metadata()
-	if err := supported(meta); err != nil {
+	if err := cmp.Or(supported(meta), refuseTag(meta, d.Branch)); err != nil {
 		return nil, err
 	}
 	head := meta.SnapshotByName(d.Branch)

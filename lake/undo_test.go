@@ -364,3 +364,23 @@ func (e *events) undoFaultAt(at int, fault testenv.Fault) (fired bool, err error
 	_, err = l.Undo(ctx, lake.Undo{Table: e.load.Table})
 	return in.Fired(), err
 }
+
+// A tag is no branch: a commit to it would move it, and let what it keeps expire.
+func TestTagsAreNotCommittedTo(t *testing.T) {
+	t.Parallel()
+	e := newEvents(t, "tagged")
+	h := e.loadDays(1, 2)
+	e.update(table.NewSetSnapshotRefUpdate("v1", h[1], table.TagRef, 0, 0, 0))
+	before := e.table().MetadataLocation()
+	_, err := e.undo(lake.Undo{Branch: "v1"})
+	want(t, err, lake.ErrUsage)
+	e.load.Branch = "v1"
+	_, err = e.run(mayDay(3), source(t, event(3, mayDay(3)+"T01:00:00Z", 1)))
+	want(t, err, lake.ErrUsage)
+	if !strings.Contains(err.Error(), `"v1" is a tag`) {
+		t.Errorf("the error does not say why: %v", err)
+	}
+	if e.table().MetadataLocation() != before {
+		t.Error("the table was changed")
+	}
+}
