@@ -347,7 +347,6 @@ func (d *undoing) attemptOn(ctx context.Context, head *table.Table, _ bool) (*at
 	if err != nil {
 		return nil, err
 	}
-	d.plan.States = p.States
 	return &attempt{id: p.to, parent: &p.head, updates: p.updates, requires: []table.Requirement{
 		table.AssertTableUUID(head.Metadata().TableUUID()), table.AssertRefSnapshotID(d.Branch, &p.head),
 	}}, nil
