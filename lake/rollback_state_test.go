@@ -346,3 +346,41 @@ func (e *events) anew(properties map[string]string) {
 	testenv.CreateTable(e.tb, e.cat, e.load.Table, old.Schema(), &spec, properties)
 	e.check = testenv.Check(e.tb, e.cat, e.load.Table, nil)
 }
+
+// TestStateWhileItsPastCannotBeRead: where old metadata files would tell that a
+// state was rolled back and just cannot be read, nothing is said of it.
+func TestStateWhileItsPastCannotBeRead(t *testing.T) {
+	t.Parallel()
+	e := withoutModel(t, testenv.Catalog(t), "state")
+	e.rollTo(e.loadDays(1, 2)[0])
+	e.foreignAppend()
+	e.foreignAppend()
+	e.expire(1)
+	failed := 0
+	look := func(at int, more bool) (fired bool) {
+		in := testenv.NewInjector(at, testenv.Fail)
+		in.StopAfter = more
+		tbl, err := in.Catalog(e.cat).LoadTable(t.Context(), e.load.Table)
+		if err != nil {
+			return true
+		}
+		states, err := lake.LoadStates(t.Context(), tbl, "")
+		if err != nil || len(states) != 1 {
+			t.Fatalf("%v, %v", states, err)
+		}
+		switch s := states[0]; {
+		case s.Err != nil && in.Fired():
+			failed++
+		case s.Err != nil || s.Coverage.String() != "2026-05-01/2026-05-02":
+			t.Errorf("effect %d, more after it: %v: coverage %q, %v", at, more, s.Coverage, s.Err)
+		}
+		return in.Fired()
+	}
+	for _, more := range []bool{false, true} {
+		for at := 0; look(at, more); at++ {
+		}
+	}
+	if failed == 0 {
+		t.Error("no failure was seen")
+	}
+}

@@ -325,6 +325,9 @@ func stateBefore(past *expiredPast, to *table.Snapshot, load string) (known stat
 		}
 		oldest = s
 	}
+	if past.err != nil {
+		return state{}, nil, past.err
+	}
 	if oldest.ParentSnapshotID != nil {
 		return state{}, nil, fmt.Errorf("what load %q had loaded before is not known any more: its snapshots have expired, and the metadata log does not reach back to them: load the window again instead: %w", load, ErrRefused)
 	}
