@@ -109,8 +109,14 @@ func keysText(n *lake.KeyCounts) string {
 		n    int64
 		what string
 	}{
-		{n.Inserted, "inserted"}, {n.Updated, "updated"}, {n.Corrected, "corrected"}, {n.Deleted, "deleted"}, {n.IgnoredOlder, "older than the table's"},
-		{n.Identical, "identical"}, {n.Kept, "of equal version kept as they are in the table"}, {n.Duplicates, "duplicates in the source"},
+		{n.Inserted, "inserted"},
+		{n.Updated, "updated"},
+		{n.Corrected, "corrected"},
+		{n.Deleted, "deleted"},
+		{n.IgnoredOlder, "older than the table's"},
+		{n.Identical, "identical"},
+		{n.Kept, "of equal version kept as they are in the table"},
+		{n.Duplicates, "duplicates in the source"},
 		{n.Conflicts, "left out, of an id that has other values"},
 	} {
 		if c.n > 0 {
