@@ -98,6 +98,7 @@ func (c *backfillCommand) Run(ctx context.Context, a *app) error {
 	if c.DryRun {
 		return c.printWindows(ctx, a, s, what)
 	}
+	boundHeap(c.Memory)
 	cat, embedded, err := c.open(ctx, s.config)
 	if err != nil {
 		return err

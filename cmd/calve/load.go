@@ -69,6 +69,7 @@ func (c *loadCommand) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	a.answers(loadAnswer{lake.Receipt{Load: s.load.Name, Table: s.load.TableName(), Branch: cmp.Or(s.load.Branch, table.MainBranch), Window: s.window.JSON()}})
+	boundHeap(c.Memory)
 	show := newProgress(a.stderr, c.Quiet)
 	cat, embedded, err := c.open(ctx, s.config)
 	if err != nil {
