@@ -139,8 +139,12 @@ func (o *orders) merge(text string, want lake.KeyCounts, rows ...order) lake.Rec
 	if err != nil {
 		o.tb.Fatalf("merge %s: %v", text, err)
 	}
-	if *r.ByKey != want {
-		o.tb.Errorf("merge %s: %+v, want %+v", text, *r.ByKey, want)
+	n := *r.ByKey
+	if n != want {
+		o.tb.Errorf("merge %s: %+v, want %+v", text, n, want)
+	}
+	if sum := n.Inserted + n.Updated + n.Corrected + n.Deleted + n.IgnoredOlder + n.Identical + n.Kept + n.Duplicates; sum != r.Rows.Read-r.Rows.Outside {
+		o.tb.Errorf("merge %s: %+v are %d rows of %+v", text, n, sum, r.Rows)
 	}
 	o.note(rows...)
 	return r
