@@ -151,6 +151,7 @@ func (m *keyed) attemptOn(ctx context.Context, head *table.Table, first bool) (*
 	if err != nil {
 		return nil, err
 	}
+	defer g.leave()
 	if err := m.forgetsNothing(g.before); err != nil {
 		return nil, err
 	}
