@@ -34,14 +34,7 @@ type keyed struct {
 
 func newKeyed(tb testing.TB, name string, key arrow.DataType, by ...string) *keyed {
 	tb.Helper()
-	k := &keyed{tb: tb, cat: testenv.Catalog(tb), rows: map[string]testenv.Row{}, load: lake.Load{
-		Table: testenv.Ident(name), TimeColumn: "at", PartitionBy: by, Mode: lake.Merge, Key: []string{"k"}, VersionBy: []string{"seq"},
-	}}
-	if by == nil {
-		k.load.PartitionBy = []string{}
-	}
-	k.loader.Catalog = k.cat
-	k.schema = keyedSchema(key)
+	k := newUnchecked(tb, name, key, by...)
 	k.check = testenv.Check(tb, k.cat, k.load.Table, func() []string {
 		rows := []testenv.Row{}
 		for _, r := range k.rows {
@@ -51,6 +44,20 @@ func newKeyed(tb testing.TB, name string, key arrow.DataType, by ...string) *key
 		slices.Sort(text)
 		return text
 	})
+	return k
+}
+
+// newUnchecked is newKeyed of a table that the test alone looks at.
+func newUnchecked(tb testing.TB, name string, key arrow.DataType, by ...string) *keyed {
+	tb.Helper()
+	k := &keyed{tb: tb, cat: testenv.Catalog(tb), check: &testenv.Checker{}, rows: map[string]testenv.Row{}, load: lake.Load{
+		Table: testenv.Ident(name), TimeColumn: "at", PartitionBy: by, Mode: lake.Merge, Key: []string{"k"}, VersionBy: []string{"seq"},
+	}}
+	if by == nil {
+		k.load.PartitionBy = []string{}
+	}
+	k.loader.Catalog = k.cat
+	k.schema = keyedSchema(key)
 	return k
 }
 
