@@ -45,6 +45,9 @@ type shape struct {
 	rows   []Event
 	// extra is the value of a column that only the load brings; "": none.
 	extra string
+	// merges is true where the rows are merged by id, each newer than that of
+	// before.
+	merges bool
 }
 
 func shapes() []shape {
@@ -60,13 +63,29 @@ func shapes() []shape {
 		}},
 		{name: "first load", window: "2026-05-04", rows: []Event{NewEvent(5, "2026-05-04T05:00:00Z", "eu", 5), NewEvent(6, "2026-05-04T06:00:00Z", "us", 6)}},
 		{name: "evolve", before: before, window: "2026-05-04", rows: []Event{NewEvent(5, "2026-05-04T05:00:00Z", "eu", 5)}, extra: "seven"},
+		{name: "merge", before: before, window: "2026-05-04", merges: true, rows: []Event{
+			NewEvent(1, "2026-05-04T05:00:00Z", "eu", 7), NewEvent(2, "2026-05-04T09:00:00Z", "us", 3), // one leaves its day
+			NewEvent(3, "2026-05-04T11:00:00Z", "gone", 3), NewEvent(5, "2026-05-04T05:00:00Z", "eu", 5),
+		}},
 	}
+}
+
+// as is how the shape's rows, and those of before, are loaded.
+func (s shape) as(id table.Identifier) lake.Load {
+	load := lake.Load{Table: id, TimeColumn: "event_time"}
+	if s.merges {
+		load.Mode, load.Key, load.VersionBy, load.DeleteWhen = lake.Merge, []string{"id"}, []string{"event_time", "value"}, "region = 'gone'"
+	}
+	return load
 }
 
 // want is what the table holds after one clean load.
 func (s shape) want(tb testing.TB) []string {
 	m := &Model{}
 	m.Append(s.before...)
+	if s.merges {
+		m.Delete(func(old Event) bool { return slices.ContainsFunc(s.rows, func(e Event) bool { return e.ID == old.ID }) })
+	}
 	m.Replace(eventWindow(tb, s.window), "", s.rows...)
 	rows := m.Strings()
 	if s.extra == "" {
@@ -88,11 +107,15 @@ func (s shape) want(tb testing.TB) []string {
 func (s shape) job(tb testing.TB, at *site, name string) *job {
 	tb.Helper()
 	if len(s.before) > 0 {
-		at.replace(tb, name, "2026-05-03/2026-05-06", s.before...)
+		at.run(tb, s.as(at.Ident(name)), "2026-05-03/2026-05-06", s.before...)
 	}
 	lines := csvLines(s.rows...)
 	if s.extra == "" {
-		return at.newJob(tb, name, s.window, lines...)
+		j := at.newJob(tb, name, s.window, lines...)
+		if s.merges {
+			j.flags = []string{"--mode", "merge", "--key", "id", "--version-by", "event_time,value", "--delete-when", "region = 'gone'"}
+		}
+		return j
 	}
 	for i := range lines {
 		lines[i] += "," + s.extra
