@@ -21,11 +21,13 @@ type attempt struct {
 	// objects are the manifests and the list that only this attempt names.
 	objects []string
 	// used are the data files that it adds.
-	used    []string
-	rows    RowCounts
-	merged  *MergeCounts // nil but in mode merge
-	files   FileCounts
-	written int64 // bytes of the data files added
+	used  []string
+	rows  RowCounts
+	byKey *KeyCounts // nil in mode replace
+	// conflicts show the first rows that [KeyCounts.Conflicts] counts.
+	conflicts []string
+	files     FileCounts
+	written   int64 // bytes of the data files added
 	// before is the load's state on the head, state the one after the attempt.
 	before, state state
 	// unchanged is true where id is a snapshot that stands, and nothing is added.
@@ -70,11 +72,11 @@ func (j *loading) groundOn(ctx context.Context, head *table.Table) (*ground, err
 // merges manifests; later ones, which race with others, are as short as they can
 // be.
 func (j *loading) publish(ctx context.Context, g *ground, c *changes, first bool) (*attempt, error) {
-	for _, df := range c.added {
+	for _, df := range slices.Concat(c.added, c.deletes) {
 		g.used = append(g.used, df.FilePath())
 		g.written += df.FileSizeBytes()
 	}
-	g.files.Added, g.files.Removed = len(c.added), len(c.removed)
+	g.files.Added, g.files.Removed, g.files.Deletes = len(c.added), len(c.removed), len(c.deletes)
 	list, err := j.writeManifests(ctx, g, c, first)
 	if err != nil {
 		return nil, err
@@ -103,6 +105,8 @@ func (j *loading) freshID(meta table.Metadata) int64 {
 type changes struct {
 	added   []iceberg.DataFile
 	removed []iceberg.ManifestEntry
+	// deletes are position delete files that it adds.
+	deletes []iceberg.DataFile
 }
 
 // collect turns a survey into changes: inside files go, straddling files are
@@ -201,7 +205,7 @@ func (j *loading) writeManifests(ctx context.Context, g *ground, c *changes, mer
 		return m.write(g.store, path, sc, g.id)
 	}
 	var list []iceberg.ManifestFile
-	for _, m := range addedManifests(meta, c.added) {
+	for _, m := range slices.Concat(addedManifests(meta, c.added, iceberg.ManifestContentData), addedManifests(meta, c.deletes, iceberg.ManifestContentDeletes)) {
 		mf, err := put(m)
 		if err != nil {
 			return "", err
@@ -261,13 +265,13 @@ func schemaWith(spec iceberg.PartitionSpec, present *iceberg.Schema, meta table.
 }
 
 // addedManifests lists the added files by the spec they were written under.
-func addedManifests(meta table.Metadata, added []iceberg.DataFile) (out []manifest) {
+func addedManifests(meta table.Metadata, added []iceberg.DataFile, content iceberg.ManifestContent) (out []manifest) {
 	bySpec := map[int][]iceberg.DataFile{}
 	for _, df := range added {
 		bySpec[int(df.SpecID())] = append(bySpec[int(df.SpecID())], df)
 	}
 	for _, id := range slices.Sorted(maps.Keys(bySpec)) {
-		out = append(out, manifest{spec: *meta.PartitionSpecByID(id), added: bySpec[id]})
+		out = append(out, manifest{spec: *meta.PartitionSpecByID(id), content: content, added: bySpec[id]})
 	}
 	return out
 }

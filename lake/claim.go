@@ -17,7 +17,7 @@ type Claim struct {
 	TimeColumn string
 	// Scope is column=value, several joined by &; empty for all rows.
 	Scope string
-	// Mode is replace or merge.
+	// Mode is replace, merge or append.
 	Mode string
 }
 

@@ -15,6 +15,14 @@ type keyTable struct {
 	entries []keyEntry
 	arena   []byte // keys and versions
 	rows    int64  // of which the entries are the newest
+	// conflicts are rows that have the key of an entry and other values, in mode
+	// append.
+	conflicts []conflict
+}
+
+type conflict struct {
+	row   int64
+	entry int
 }
 
 // keyEntry is one key with its newest row.

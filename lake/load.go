@@ -62,7 +62,7 @@ func (j *loading) failed(op string, w Window, err error) error {
 // read reads the source and returns what is to be committed; done lets go of what
 // that holds.
 func (j *loading) read(ctx context.Context) (what change, done func(), err error) {
-	if j.load.Mode == Merge {
+	if j.load.Mode != Replace {
 		m, err := j.newMerging(ctx)
 		if err != nil {
 			return nil, nil, err
@@ -244,9 +244,10 @@ func (j *loading) receipt(w Window, a *landing, began time.Time, err error) Rece
 	}
 	r.SnapshotID, r.MetadataLocation = strconv.FormatInt(a.id, 10), a.metadataLocation
 	read := r.Rows
-	r.Rows, r.Merged = a.rows, a.merged
+	r.Rows, r.ByKey, r.Conflicts = a.rows, a.byKey, a.conflicts
 	r.Rows.Read, r.Rows.Outside = read.Read, read.Outside
-	r.Files.Added, r.Files.Removed, r.Files.Rewritten = a.files.Added, a.files.Removed, a.files.Rewritten
+	r.Files.Added, r.Files.Deletes = a.files.Added, a.files.Deletes
+	r.Files.Removed, r.Files.Rewritten = a.files.Removed, a.files.Rewritten
 	r.Bytes.Written = a.written
 	if at := a.state.watermark; !at.IsZero() {
 		mark, _ := Window{From: at, Wall: j.owned.kind != Instants}.Bounds()

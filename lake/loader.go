@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -92,6 +93,11 @@ type Load struct {
 	Branch string
 	// TimeColumn is the table's column that windows are on.
 	TimeColumn string
+	// Cursor is the column that windows are on in place of the time column, in modes
+	// merge and append: it says when the source changed a row, such as updated_at. The
+	// time column is then only what a new table is partitioned by. Default: the
+	// time column.
+	Cursor string
 	// Zone is the zone of windows that carry no offset. Default: UTC for a
 	// timestamptz column. See [Window.On].
 	Zone *time.Location
@@ -127,6 +133,22 @@ type Load struct {
 	OnEqual OnEqual
 	// NullKeys says what NULL in a key column means. Default: [RefuseNullKeys].
 	NullKeys NullKeys
+	// Write says how a merge takes rows out of files. Default: [CopyOnWrite].
+	Write WriteMode
+	// EventID names the columns of mode append that are the same in each delivery
+	// of an event, and in no other event. NULL in one is refused.
+	EventID []string
+	// HashOf stands in place of EventID where events have no id: rows with the same
+	// values in these columns, NULL too, are deliveries of one. They are compared by
+	// their values, not by a hash.
+	HashOf []string
+	// LookBack is how far around the window, on its time column, mode append looks
+	// for ids in the table. Default: not at all, so that an event must have the
+	// same time in each delivery.
+	LookBack Step
+	// OnConflict says what becomes of a row that has the id of another one and
+	// other values, volatile columns left out. Default: [KeepConflict].
+	OnConflict OnConflict
 	// Schema is the schema mode. Default: [Strict].
 	Schema SchemaMode
 	// OnEmpty says what an empty source means. Default: [RefuseEmpty].
@@ -150,6 +172,9 @@ type Load struct {
 	// Properties are set on a new table, over calve's own defaults.
 	Properties iceberg.Properties
 }
+
+// windowColumn is the column that windows are on.
+func (l Load) windowColumn() string { return cmp.Or(l.Cursor, l.TimeColumn) }
 
 // TableName is the table's name with dots, for people.
 func (l Load) TableName() string { return strings.Join(l.Table, ".") }
@@ -260,8 +285,8 @@ func (l Load) validate() error {
 	case !slices.Contains([]Outside{OutsideDefault, SelectOutside, ErrorOutside, DropOutside}, l.Outside):
 		return fmt.Errorf("outside %q must be select, error or drop: %w", l.Outside, ErrUsage)
 	}
-	if _, ok := l.Scope[l.TimeColumn]; ok {
-		return fmt.Errorf("scope must not name the time column %q: that is what the window is for: %w", l.TimeColumn, ErrUsage)
+	if _, ok := l.Scope[l.windowColumn()]; ok {
+		return fmt.Errorf("scope must not name the time column %q: that is what the window is for: %w", l.windowColumn(), ErrUsage)
 	}
 	if err := l.checkMode(); err != nil {
 		return err

@@ -119,11 +119,14 @@ func (j *loading) pin(ctx context.Context, src Source, w Window) (err error) {
 	return nil
 }
 
-// reach is what the load may touch of the table: what it owns, or, in mode merge,
-// the rows of its scope at any time.
+// reach is what the load looks at of the table: what it owns; in mode merge the
+// rows of its scope at any time, in mode append those of the look-back.
 func (j *loading) reach() *owned {
-	if j.load.Mode == Merge {
+	switch j.load.Mode {
+	case Merge:
 		return j.owned.atAnyTime()
+	case Append:
+		return j.owned.around(j.load.LookBack)
 	}
 	return j.owned
 }
@@ -207,7 +210,11 @@ func (j *loading) designTable(ctx context.Context, w Window) (err error) {
 	}
 	exprs := j.load.PartitionBy
 	if exprs == nil {
-		exprs = []string{"day(" + j.owned.time.Name + ")"}
+		day, ok := findField(j.fit.schema, j.load.TimeColumn)
+		if !ok {
+			return fmt.Errorf("the source has no column %q, the time column; it has %s: %w", j.load.TimeColumn, columnNames(j.fit.schema), ErrUsage)
+		}
+		exprs = []string{"day(" + day.Name + ")"}
 	}
 	spec, err := partitionSpec(j.fit.schema, exprs)
 	if err != nil {

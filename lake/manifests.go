@@ -111,6 +111,7 @@ func live(m iceberg.ManifestFile) bool { return m.HasAddedFiles() || m.HasExisti
 // manifest is a manifest to be written.
 type manifest struct {
 	spec     iceberg.PartitionSpec
+	content  iceberg.ManifestContent
 	added    []iceberg.DataFile
 	existing []iceberg.ManifestEntry
 	deleted  []iceberg.ManifestEntry
@@ -119,7 +120,7 @@ type manifest struct {
 // write encodes the manifest, stores it and returns its entry for the list.
 func (m manifest) write(s *store, path string, sc *iceberg.Schema, snapshotID int64) (iceberg.ManifestFile, error) {
 	var buf bytes.Buffer
-	w, err := iceberg.NewManifestWriter(2, &buf, m.spec, sc, snapshotID, iceberg.WithManifestWriterContent(iceberg.ManifestContentData))
+	w, err := iceberg.NewManifestWriter(2, &buf, m.spec, sc, snapshotID, iceberg.WithManifestWriterContent(m.content))
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +143,7 @@ func (m manifest) write(s *store, path string, sc *iceberg.Schema, snapshotID in
 	if err := w.Close(); err != nil {
 		return nil, err
 	}
-	mf, err := w.ToManifestFile(path, int64(buf.Len()), iceberg.WithManifestFileContent(iceberg.ManifestContentData))
+	mf, err := w.ToManifestFile(path, int64(buf.Len()), iceberg.WithManifestFileContent(m.content))
 	if err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/apache/iceberg-go/table"
 )
 
-// A merge goes this way:
+// Loads by keys, merges and appends, go this way:
 //
 //	source rows, held → one row for each key (keyTable) → the table's rows of these keys (probe)
 //	→ what becomes of each (verdict) → files written again without the old rows, with the new ones → commit
@@ -18,8 +18,10 @@ import (
 // What becomes of a row depends on the table, so it is decided on the head of
 // each attempt. Files are never changed, so what one of them holds of the keys is
 // looked up once, and what was written serves again where the verdict is the same.
+//
+// An append is a merge without versions, in which what is stored stays.
 
-// merging is a merge under way; it is the change that the commit makes.
+// merging is a load by keys under way; it is the change that the commit makes.
 type merging struct {
 	published
 
@@ -40,32 +42,17 @@ type merging struct {
 type output struct {
 	of    string
 	files []iceberg.DataFile
+	// rewritten are the keys of the files that files stand for, deletes hide rows of
+	// the other ones.
+	rewritten []string
+	deletes   []iceberg.DataFile
 }
 
 // newMerging reads the source's rows of the window.
 func (j *loading) newMerging(ctx context.Context) (*merging, error) {
 	m := &merging{published: published{j}, probed: map[string]*probed{}}
-	var err error
-	if m.key, err = newOrdering(j.fit.schema, "key", j.load.Key); err != nil {
+	if err := m.bind(); err != nil {
 		return nil, err
-	}
-	if m.version, err = newOrdering(j.fit.schema, "version", j.load.VersionBy); err != nil {
-		return nil, err
-	}
-	needed := slices.Concat(m.key.fields, m.version.fields)
-	if j.load.DeleteWhen != "" {
-		if m.deletion, err = newCondition(j.fit.schema, j.load.DeleteWhen); err != nil {
-			return nil, err
-		}
-		needed = append(needed, m.deletion.field)
-	}
-	for _, f := range needed {
-		switch {
-		case j.fit.sourceName(f.ID) == "":
-			return nil, fmt.Errorf("the source has no column %q, which key, version or delete_when is on: %w", f.Name, ErrSchema)
-		case slices.Contains(j.volatile, f.ID):
-			return nil, fmt.Errorf("column %q must not be volatile: key, version or delete_when is on it: %w", f.Name, ErrUsage)
-		}
 	}
 	m.rows = &heldRows{limit: j.Memory / 4, spill: &spill{dir: j.TempDir}}
 	if err := m.hold(ctx); err != nil {
@@ -73,6 +60,46 @@ func (j *loading) newMerging(ctx context.Context) (*merging, error) {
 		return nil, err
 	}
 	return m, nil
+}
+
+// bind finds the columns of key, version and condition.
+func (m *merging) bind() (err error) {
+	sc := m.fit.schema
+	if m.load.Mode == Append {
+		m.key, err = newOrdering(sc, "event_id", slices.Concat(m.load.EventID, m.load.HashOf), len(m.load.HashOf) > 0)
+	} else {
+		m.key, err = newOrdering(sc, "key", m.load.Key, false)
+	}
+	if err != nil {
+		return err
+	}
+	if m.version, err = newOrdering(sc, "version", m.load.VersionBy, false); err != nil {
+		return err
+	}
+	needed := slices.Concat(m.key.fields, m.version.fields)
+	if m.load.DeleteWhen != "" {
+		if m.deletion, err = newCondition(sc, m.load.DeleteWhen); err != nil {
+			return err
+		}
+		needed = append(needed, m.deletion.field)
+	}
+	for _, f := range needed {
+		switch {
+		case m.fit.sourceName(f.ID) == "":
+			return fmt.Errorf("the source has no column %q, which %s is on: %w", f.Name, m.load.settingsOfMode(), ErrSchema)
+		case slices.Contains(m.volatile, f.ID):
+			return fmt.Errorf("column %q must not be volatile: %s is on it: %w", f.Name, m.load.settingsOfMode(), ErrUsage)
+		}
+	}
+	return nil
+}
+
+// settingsOfMode names the settings that columns may be of.
+func (l Load) settingsOfMode() string {
+	if l.Mode == Append {
+		return "event_id"
+	}
+	return "key, version or delete_when"
 }
 
 // hold reads the source, and works out its digest and how much memory its keys
@@ -146,19 +173,21 @@ func (m *merging) attemptOn(ctx context.Context, head *table.Table, first bool) 
 	if err != nil {
 		return nil, err
 	}
-	g.merged = &v.counts
+	g.byKey, g.conflicts = &v.counts, v.conflicts
 	if s := (&standing{}); v.empty() && first && m.stands(s, head) {
-		return &attempt{id: g.snap.SnapshotID, state: s.state, merged: g.merged, unchanged: true}, nil
+		return &attempt{id: g.snap.SnapshotID, state: s.state, byKey: g.byKey, conflicts: g.conflicts, unchanged: true}, nil
 	}
-	files, err := m.write(ctx, evolved, v)
+	out, err := m.write(ctx, evolved, g.store, v)
 	if err != nil {
 		return nil, err
 	}
-	c := &changes{added: files}
+	c := &changes{added: out.files, deletes: out.deletes}
 	for _, p := range v.touched {
-		c.removed = append(c.removed, p.entry)
+		if slices.Contains(out.rewritten, p.key) {
+			c.removed = append(c.removed, p.entry)
+		}
 	}
-	g.files.Rewritten = len(v.touched)
+	g.files.Rewritten = len(c.removed)
 	g.rows.Written, g.rows.Replaced = v.written, v.replaced
 	return m.publish(ctx, g, c, first)
 }

@@ -62,6 +62,25 @@ func newOrders(tb testing.TB, name string) *orders {
 	return newOrdersIn(tb, testenv.Catalog(tb), name)
 }
 
+// newOrdersFunc makes a table whose merges write in one way.
+type newOrdersFunc = func(tb testing.TB, name string) *orders
+
+// eachWrite runs a test for both ways to write: what is merged is the same.
+func eachWrite(t *testing.T, test func(t *testing.T, newOrders newOrdersFunc)) {
+	t.Helper()
+	for _, write := range []lake.WriteMode{lake.CopyOnWrite, lake.MergeOnRead} {
+		t.Run(string(write), func(t *testing.T) {
+			t.Parallel()
+			test(t, func(tb testing.TB, name string) *orders {
+				tb.Helper()
+				o := newOrders(tb, name)
+				o.load.Write = write
+				return o
+			})
+		})
+	}
+}
+
 func newOrdersIn(tb testing.TB, cat lake.Catalog, name string) *orders {
 	tb.Helper()
 	o := &orders{tb: tb, cat: cat, newest: map[int64]order{}, load: lake.Load{
@@ -114,14 +133,14 @@ func (o *orders) run(text string, rows ...order) (lake.Receipt, error) {
 }
 
 // merge loads rows, notes them in the model, and expects these counts.
-func (o *orders) merge(text string, want lake.MergeCounts, rows ...order) lake.Receipt {
+func (o *orders) merge(text string, want lake.KeyCounts, rows ...order) lake.Receipt {
 	o.tb.Helper()
 	r, err := o.run(text, rows...)
 	if err != nil {
 		o.tb.Fatalf("merge %s: %v", text, err)
 	}
-	if *r.Merged != want {
-		o.tb.Errorf("merge %s: %+v, want %+v", text, *r.Merged, want)
+	if *r.ByKey != want {
+		o.tb.Errorf("merge %s: %+v, want %+v", text, *r.ByKey, want)
 	}
 	o.note(rows...)
 	return r
@@ -135,33 +154,37 @@ func placed(id int64, day, updated string, seq int64, status string) order {
 // their status, with a time of change and a sequence number.
 func TestMergeOrders(t *testing.T) {
 	t.Parallel()
+	eachWrite(t, testMergeOrders)
+}
+
+func testMergeOrders(t *testing.T, newOrders newOrdersFunc) {
 	o := newOrders(t, "orders")
-	o.merge("2026-05-01", lake.MergeCounts{Inserted: 3},
+	o.merge("2026-05-01", lake.KeyCounts{Inserted: 3},
 		placed(1, "01", "01T10:00", 1, "new"), placed(2, "01", "01T11:00", 2, "new"), placed(3, "01", "01T12:00", 3, "new"))
 	second := []order{
 		placed(1, "01", "02T09:00", 4, "paid"), placed(1, "01", "02T09:00", 5, "shipped"), // two changes, the second counts
 		placed(2, "01", "02T10:00", 6, "deleted"),
 		placed(4, "02", "02T11:00", 7, "new"),
 	}
-	r := o.merge("2026-05-02", lake.MergeCounts{Inserted: 1, Updated: 1, Deleted: 1, Duplicates: 1}, second...)
-	if r.Files.Rewritten != 1 || r.Rows.Replaced != 2 || r.Rows.Written != 3 || r.Mode != "merge" {
+	r := o.merge("2026-05-02", lake.KeyCounts{Inserted: 1, Updated: 1, Deleted: 1, Duplicates: 1}, second...)
+	if r.Files.Rewritten+r.Files.Deletes != 1 || r.Rows.Replaced != 2 || r.Rows.Written != 3 || r.Mode != "merge" {
 		t.Errorf("receipt: %+v", r)
 	}
 	t.Run("a replay writes nothing", func(t *testing.T) {
-		r := o.merge("2026-05-02", lake.MergeCounts{Identical: 3, Duplicates: 1}, second...)
+		r := o.merge("2026-05-02", lake.KeyCounts{Identical: 3, Duplicates: 1}, second...)
 		if r.Outcome != lake.Unchanged || r.Files.Added+r.Files.Removed != 0 {
 			t.Errorf("receipt: %+v", r)
 		}
 	})
 	t.Run("an older window brings nothing back", func(t *testing.T) {
-		o.merge("2026-05-01", lake.MergeCounts{Identical: 1, IgnoredOlder: 2},
+		o.merge("2026-05-01", lake.KeyCounts{Identical: 1, IgnoredOlder: 2},
 			placed(1, "01", "01T10:00", 1, "new"), placed(2, "01", "01T11:00", 2, "new"), placed(3, "01", "01T12:00", 3, "new"))
 	})
 	t.Run("the same version with other values is corrected", func(t *testing.T) {
-		o.merge("2026-05-02", lake.MergeCounts{Corrected: 1}, placed(4, "03", "02T11:00", 7, "new"))
+		o.merge("2026-05-02", lake.KeyCounts{Corrected: 1}, placed(4, "03", "02T11:00", 7, "new"))
 	})
 	t.Run("a newer row revives", func(t *testing.T) {
-		r := o.merge("2026-05-03", lake.MergeCounts{Updated: 1}, placed(2, "01", "03T10:00", 9, "new"))
+		r := o.merge("2026-05-03", lake.KeyCounts{Updated: 1}, placed(2, "01", "03T10:00", 9, "new"))
 		if r.Watermark == nil || *r.Watermark != "2026-05-04T00:00:00Z" {
 			t.Errorf("watermark %v", r.Watermark)
 		}
@@ -172,6 +195,10 @@ func TestMergeOrders(t *testing.T) {
 // replays in between: the newest versions decide.
 func TestMergeInAnyOrder(t *testing.T) {
 	t.Parallel()
+	eachWrite(t, testMergeInAnyOrder)
+}
+
+func testMergeInAnyOrder(t *testing.T, newOrders newOrdersFunc) {
 	days := map[string][]order{
 		"2026-05-01": {placed(1, "01", "01T10:00", 1, "new"), placed(2, "01", "01T11:00", 2, "new"), placed(3, "01", "01T12:00", 3, "deleted")},
 		"2026-05-02": {placed(1, "02", "02T10:00", 4, "paid"), placed(2, "01", "02T11:00", 5, "deleted"), placed(4, "02", "02T12:00", 6, "new")},
@@ -211,8 +238,12 @@ func permutations(items []string) (all [][]string) {
 // error that names both rows, wherever a newer one stands (case 103).
 func TestMergeTies(t *testing.T) {
 	t.Parallel()
+	eachWrite(t, testMergeTies)
+}
+
+func testMergeTies(t *testing.T, newOrders newOrdersFunc) {
 	o := newOrders(t, "ties")
-	o.merge("2026-05-01", lake.MergeCounts{Inserted: 1}, placed(1, "01", "01T10:00", 1, "new"))
+	o.merge("2026-05-01", lake.KeyCounts{Inserted: 1}, placed(1, "01", "01T10:00", 1, "new"))
 	_, err := o.run("2026-05-02", placed(7, "01", "02T10:00", 2, "paid"), placed(8, "01", "02T10:00", 2, "x"), placed(7, "01", "02T10:00", 2, "shipped"))
 	want(t, err, lake.ErrTie)
 	want(t, err, lake.ErrInput)
@@ -220,7 +251,7 @@ func TestMergeTies(t *testing.T) {
 		t.Errorf("%v does not name both rows and the key", err)
 	}
 	t.Run("below a newer version they do not matter, in either order", func(t *testing.T) {
-		o.merge("2026-05-02", lake.MergeCounts{Inserted: 2, Duplicates: 4},
+		o.merge("2026-05-02", lake.KeyCounts{Inserted: 2, Duplicates: 4},
 			placed(7, "01", "02T10:00", 2, "paid"), placed(7, "01", "02T10:00", 2, "shipped"), placed(7, "01", "02T10:00", 3, "shipped"),
 			placed(8, "01", "02T10:00", 3, "shipped"), placed(8, "01", "02T10:00", 2, "paid"), placed(8, "01", "02T10:00", 2, "shipped"))
 		o.note(placed(7, "01", "02T10:00", 3, "shipped"), placed(8, "01", "02T10:00", 3, "shipped"))
@@ -233,8 +264,8 @@ func TestMergeTies(t *testing.T) {
 	t.Run("on_equal: keep", func(t *testing.T) {
 		o.load.OnEqual = lake.KeepEqual
 		r, err := o.run("2026-05-02", placed(7, "02", "02T10:00", 3, "shipped"))
-		if err != nil || *r.Merged != (lake.MergeCounts{Kept: 1}) {
-			t.Errorf("%+v, %v", r.Merged, err)
+		if err != nil || *r.ByKey != (lake.KeyCounts{Kept: 1}) {
+			t.Errorf("%+v, %v", r.ByKey, err)
 		}
 	})
 }
@@ -243,6 +274,10 @@ func TestMergeTies(t *testing.T) {
 // second copy (case 105).
 func TestMergeNullKeys(t *testing.T) {
 	t.Parallel()
+	eachWrite(t, testMergeNullKeys)
+}
+
+func testMergeNullKeys(t *testing.T, newOrders newOrdersFunc) {
 	o := newOrders(t, "nulls")
 	o.load.Key = []string{"order_id", "status"}
 	o.load.DeleteWhen = ""
@@ -258,10 +293,10 @@ func TestMergeNullKeys(t *testing.T) {
 		t.Errorf("%v does not name row and column", err)
 	}
 	o.load.NullKeys = lake.MatchNullKeys
-	for n, counts := range []lake.MergeCounts{{Inserted: 1}, {Updated: 1}, {Updated: 1}} {
+	for n, counts := range []lake.KeyCounts{{Inserted: 1}, {Updated: 1}, {Updated: 1}} {
 		r, err := load(int64(n + 1))
-		if err != nil || *r.Merged != counts {
-			t.Fatalf("%+v, %v", r.Merged, err)
+		if err != nil || *r.ByKey != counts {
+			t.Fatalf("%+v, %v", r.ByKey, err)
 		}
 		o.check.Loaded(r)
 	}
@@ -272,10 +307,14 @@ func TestMergeNullKeys(t *testing.T) {
 // behind (case 107).
 func TestMergeMovesPartition(t *testing.T) {
 	t.Parallel()
+	eachWrite(t, testMergeMovesPartition)
+}
+
+func testMergeMovesPartition(t *testing.T, newOrders newOrdersFunc) {
 	o := newOrders(t, "moves")
-	o.merge("2026-05-01", lake.MergeCounts{Inserted: 2}, placed(5, "01", "01T10:00", 1, "new"), placed(6, "01", "01T10:00", 1, "new"))
+	o.merge("2026-05-01", lake.KeyCounts{Inserted: 2}, placed(5, "01", "01T10:00", 1, "new"), placed(6, "01", "01T10:00", 1, "new"))
 	for n, day := range []string{"02", "03", "01"} {
-		r := o.merge("2026-05-02", lake.MergeCounts{Updated: 1}, placed(5, day, fmt.Sprintf("02T1%d:00", n), 2, "moved"))
+		r := o.merge("2026-05-02", lake.KeyCounts{Updated: 1}, placed(5, day, fmt.Sprintf("02T1%d:00", n), 2, "moved"))
 		if r.Rows.Replaced != 1 {
 			t.Errorf("receipt: %+v", r)
 		}
@@ -284,12 +323,16 @@ func TestMergeMovesPartition(t *testing.T) {
 
 func TestMergeHardDeletes(t *testing.T) {
 	t.Parallel()
+	eachWrite(t, testMergeHardDeletes)
+}
+
+func testMergeHardDeletes(t *testing.T, newOrders newOrdersFunc) {
 	o := newOrders(t, "hard")
 	o.load.Deletes, o.hard = lake.HardDeletes, true
-	o.merge("2026-05-01", lake.MergeCounts{Inserted: 2}, placed(1, "01", "01T10:00", 1, "new"), placed(2, "01", "01T10:00", 1, "new"))
-	o.merge("2026-05-02", lake.MergeCounts{Deleted: 1, Identical: 1}, placed(1, "01", "02T10:00", 2, "deleted"), placed(9, "01", "02T10:00", 2, "deleted"))
+	o.merge("2026-05-01", lake.KeyCounts{Inserted: 2}, placed(1, "01", "01T10:00", 1, "new"), placed(2, "01", "01T10:00", 1, "new"))
+	o.merge("2026-05-02", lake.KeyCounts{Deleted: 1, Identical: 1}, placed(1, "01", "02T10:00", 2, "deleted"), placed(9, "01", "02T10:00", 2, "deleted"))
 	t.Run("the last window again", func(t *testing.T) {
-		r := o.merge("2026-05-02", lake.MergeCounts{Identical: 2}, placed(1, "01", "02T10:00", 2, "deleted"), placed(9, "01", "02T10:00", 2, "deleted"))
+		r := o.merge("2026-05-02", lake.KeyCounts{Identical: 2}, placed(1, "01", "02T10:00", 2, "deleted"), placed(9, "01", "02T10:00", 2, "deleted"))
 		if r.Outcome != lake.Unchanged {
 			t.Errorf("outcome %s", r.Outcome)
 		}
@@ -302,6 +345,10 @@ func TestMergeHardDeletes(t *testing.T) {
 // and not written again.
 func TestMergeReadsWhatMayHold(t *testing.T) {
 	t.Parallel()
+	eachWrite(t, testMergeReadsWhatMayHold)
+}
+
+func testMergeReadsWhatMayHold(t *testing.T, newOrders newOrdersFunc) {
 	o := newOrders(t, "prune")
 	for day := range int64(9) {
 		text := fmt.Sprintf("%02d", day+1)
@@ -309,13 +356,13 @@ func TestMergeReadsWhatMayHold(t *testing.T) {
 		for n := range int64(10) {
 			rows = append(rows, placed(10*day+n, text, text+"T10:00", 1, "new"))
 		}
-		o.merge("2026-05-"+text, lake.MergeCounts{Inserted: 10}, rows...)
+		o.merge("2026-05-"+text, lake.KeyCounts{Inserted: 10}, rows...)
 	}
 	in := testenv.NewInjector(-1, testenv.Fail)
 	o.loader.Catalog = in.Catalog(o.cat)
-	r := o.merge("2026-05-10", lake.MergeCounts{Updated: 2, Inserted: 1},
+	r := o.merge("2026-05-10", lake.KeyCounts{Updated: 2, Inserted: 1},
 		placed(35, "04", "10T10:00", 2, "paid"), placed(85, "09", "10T10:00", 2, "paid"), placed(1000, "10", "10T10:00", 2, "new"))
-	if r.Files.Rewritten != 2 {
+	if r.Files.Rewritten+r.Files.Deletes != 2 {
 		t.Errorf("receipt: %+v", r.Files)
 	}
 }
@@ -323,6 +370,10 @@ func TestMergeReadsWhatMayHold(t *testing.T) {
 // TestMergeSpills gives a merge so little memory that rows and keys do not fit.
 func TestMergeSpills(t *testing.T) {
 	t.Parallel()
+	eachWrite(t, testMergeSpills)
+}
+
+func testMergeSpills(t *testing.T, newOrders newOrdersFunc) {
 	o := newOrders(t, "spills")
 	o.loader.Memory, o.loader.TempDir = 1<<20, t.TempDir()
 	build := func(from, to int64, seq int64) (rows []order) {
@@ -331,9 +382,9 @@ func TestMergeSpills(t *testing.T) {
 		}
 		return rows
 	}
-	o.merge("2026-05-20", lake.MergeCounts{Inserted: 12_000}, build(0, 12_000, 1)...)
-	o.merge("2026-05-20", lake.MergeCounts{Inserted: 4_000, Updated: 8_000}, build(4_000, 16_000, 2)...)
-	r := o.merge("2026-05-20", lake.MergeCounts{IgnoredOlder: 8_000, Identical: 4_000}, build(0, 12_000, 1)...)
+	o.merge("2026-05-20", lake.KeyCounts{Inserted: 12_000}, build(0, 12_000, 1)...)
+	o.merge("2026-05-20", lake.KeyCounts{Inserted: 4_000, Updated: 8_000}, build(4_000, 16_000, 2)...)
+	r := o.merge("2026-05-20", lake.KeyCounts{IgnoredOlder: 8_000, Identical: 4_000}, build(0, 12_000, 1)...)
 	if r.Outcome != lake.Unchanged {
 		t.Errorf("outcome %s", r.Outcome)
 	}
@@ -343,30 +394,34 @@ func TestMergeSpills(t *testing.T) {
 // before and while a merge runs.
 func TestMergeMeetsOthers(t *testing.T) {
 	t.Parallel()
+	eachWrite(t, testMergeMeetsOthers)
+}
+
+func testMergeMeetsOthers(t *testing.T, newOrders newOrdersFunc) {
 	base := []order{placed(1, "01", "01T10:00", 1, "new"), placed(2, "01", "01T10:00", 1, "new"), placed(3, "02", "01T10:00", 1, "new")}
 	t.Run("a key twice in the table", func(t *testing.T) {
 		o := newOrders(t, "twice")
-		o.merge("2026-05-01", lake.MergeCounts{Inserted: 3}, base...)
+		o.merge("2026-05-01", lake.KeyCounts{Inserted: 3}, base...)
 		testenv.AppendRows(t, o.cat, o.load.Table, base[1].row())
 		_, err := o.run("2026-05-02", placed(2, "01", "02T10:00", 2, "paid"))
 		want(t, err, lake.ErrRefused)
 		if !strings.Contains(err.Error(), "order_id=2") {
 			t.Errorf("%v does not name the key", err)
 		}
-		o.merge("2026-05-02", lake.MergeCounts{Updated: 1}, placed(1, "01", "02T10:00", 2, "paid")) // other keys are no matter
+		o.merge("2026-05-02", lake.KeyCounts{Updated: 1}, placed(1, "01", "02T10:00", 2, "paid")) // other keys are no matter
 		o.wild = []string{`2 2026-05-01 2026-05-01T10:00:00Z 1 "new"`}
 	})
 	t.Run("compacted between match and commit", func(t *testing.T) {
 		o := newOrders(t, "compacted")
-		o.merge("2026-05-01", lake.MergeCounts{Inserted: 3}, base...)
-		o.merge("2026-05-01", lake.MergeCounts{Inserted: 1}, placed(9, "01", "01T11:00", 1, "new"))
+		o.merge("2026-05-01", lake.KeyCounts{Inserted: 3}, base...)
+		o.merge("2026-05-01", lake.KeyCounts{Inserted: 1}, placed(9, "01", "01T11:00", 1, "new"))
 		during := 0
 		o.loader.Trace = &lake.Trace{Sent: func() {
 			if during++; during == 1 {
 				testenv.Compact(t, o.cat, o.load.Table, true)
 			}
 		}}
-		r := o.merge("2026-05-02", lake.MergeCounts{Updated: 2, Inserted: 1},
+		r := o.merge("2026-05-02", lake.KeyCounts{Updated: 2, Inserted: 1},
 			placed(1, "01", "02T10:00", 2, "paid"), placed(3, "03", "02T10:00", 2, "paid"), placed(4, "03", "02T10:00", 2, "new"))
 		if r.Attempts != 2 {
 			t.Errorf("%d attempts", r.Attempts)
@@ -378,9 +433,13 @@ func TestMergeMeetsOthers(t *testing.T) {
 // newest versions say.
 func TestMergeRaces(t *testing.T) {
 	t.Parallel()
+	eachWrite(t, testMergeRaces)
+}
+
+func testMergeRaces(t *testing.T, newOrders newOrdersFunc) {
 	for round := range 3 {
 		o := newOrders(t, fmt.Sprint("races", round))
-		o.merge("2026-05-01", lake.MergeCounts{Inserted: 2}, placed(1, "01", "01T10:00", 1, "new"), placed(2, "02", "01T10:00", 1, "new"))
+		o.merge("2026-05-01", lake.KeyCounts{Inserted: 2}, placed(1, "01", "01T10:00", 1, "new"), placed(2, "02", "01T10:00", 1, "new"))
 		errs := make(chan error)
 		var all []order
 		for n := range int64(6) {
@@ -409,6 +468,10 @@ func TestMergeRaces(t *testing.T) {
 // it was or as it should be, and running it again is right.
 func TestMergeEveryStepFails(t *testing.T) {
 	t.Parallel()
+	eachWrite(t, testMergeEveryStepFails)
+}
+
+func testMergeEveryStepFails(t *testing.T, newOrders newOrdersFunc) {
 	faults := []testenv.Fault{testenv.LostAnswer, testenv.Fail}
 	if testing.Short() {
 		faults = faults[:1]
@@ -417,7 +480,7 @@ func TestMergeEveryStepFails(t *testing.T) {
 	for _, fault := range faults {
 		for at := 0; ; at++ {
 			o := newOrders(t, "step")
-			o.merge("2026-05-01", lake.MergeCounts{Inserted: 2}, placed(1, "01", "01T10:00", 1, "new"), placed(2, "02", "01T10:00", 1, "new"))
+			o.merge("2026-05-01", lake.KeyCounts{Inserted: 2}, placed(1, "01", "01T10:00", 1, "new"), placed(2, "02", "01T10:00", 1, "new"))
 			change := []order{placed(1, "03", "02T10:00", 2, "paid"), placed(2, "02", "02T10:00", 2, "deleted"), placed(3, "03", "02T10:00", 2, "new")}
 			in := testenv.NewInjector(at, fault)
 			in.StopAfter = true
@@ -492,7 +555,7 @@ func TestMergeConditions(t *testing.T) {
 			t.Parallel()
 			o := newOrders(t, "conditions")
 			o.load.DeleteWhen = text
-			o.merge("2026-05-01", lake.MergeCounts{Inserted: 3 - deleted, Deleted: deleted},
+			o.merge("2026-05-01", lake.KeyCounts{Inserted: 3 - deleted, Deleted: deleted},
 				placed(1, "01", "01T10:00", 1, "gone"), placed(2, "01", "01T11:00", 2, "it's"), placed(3, "01", "01T12:00", 3, "here"))
 		})
 	}
@@ -502,6 +565,10 @@ func TestMergeConditions(t *testing.T) {
 // in the table, and stay deleted when their file is written again.
 func TestMergeSeesDeletes(t *testing.T) {
 	t.Parallel()
+	eachWrite(t, testMergeSeesDeletes)
+}
+
+func testMergeSeesDeletes(t *testing.T, newOrders newOrdersFunc) {
 	only := func(name string) *arrow.Schema {
 		f, _ := orderSchema().FieldsByName(name)
 		return arrow.NewSchema(f, nil)
@@ -524,15 +591,15 @@ func TestMergeSeesDeletes(t *testing.T) {
 			t.Parallel()
 			o := newOrders(t, "sees")
 			o.load.PartitionBy = []string{}
-			o.merge("2026-05-01", lake.MergeCounts{Inserted: 6},
+			o.merge("2026-05-01", lake.KeyCounts{Inserted: 6},
 				placed(1, "01", "01T10:00", 1, "new"), placed(2, "01", "01T10:00", 1, "lost"), placed(3, "01", "01T10:00", 1, "new"),
 				placed(4, "01", "01T10:00", 1, "lost"), placed(5, "01", "01T10:00", 1, "new"), placed(6, "01", "01T10:00", 1, "new"))
 			del(o)
 			delete(o.newest, 2)
 			delete(o.newest, 4)
-			o.merge("2026-05-02", lake.MergeCounts{Updated: 1, Inserted: 1}, placed(3, "01", "02T10:00", 2, "paid"), placed(2, "01", "02T10:00", 2, "new"))
-			o.merge("2026-05-01", lake.MergeCounts{Identical: 1, Inserted: 1}, placed(5, "01", "01T10:00", 1, "new"), placed(4, "01", "01T10:00", 1, "again"))
-			o.merge("2026-05-02", lake.MergeCounts{Corrected: 1}, placed(2, "01", "02T10:00", 2, "corrected"))
+			o.merge("2026-05-02", lake.KeyCounts{Updated: 1, Inserted: 1}, placed(3, "01", "02T10:00", 2, "paid"), placed(2, "01", "02T10:00", 2, "new"))
+			o.merge("2026-05-01", lake.KeyCounts{Identical: 1, Inserted: 1}, placed(5, "01", "01T10:00", 1, "new"), placed(4, "01", "01T10:00", 1, "again"))
+			o.merge("2026-05-02", lake.KeyCounts{Corrected: 1}, placed(2, "01", "02T10:00", 2, "corrected"))
 		})
 	}
 }
@@ -541,18 +608,58 @@ func TestMergeSeesDeletes(t *testing.T) {
 // have NULL there, which is no other content.
 func TestMergeEvolves(t *testing.T) {
 	t.Parallel()
+	eachWrite(t, testMergeEvolves)
+}
+
+func testMergeEvolves(t *testing.T, newOrders newOrdersFunc) {
 	o := newOrders(t, "evolves")
-	o.merge("2026-05-01", lake.MergeCounts{Inserted: 2}, placed(1, "01", "01T10:00", 1, "new"), placed(2, "01", "01T10:00", 1, "new"))
+	o.merge("2026-05-01", lake.KeyCounts{Inserted: 2}, placed(1, "01", "01T10:00", 1, "new"), placed(2, "01", "01T10:00", 1, "new"))
 	o.load.Schema = lake.Evolve
 	wider := arrow.NewSchema(append(orderSchema().Fields(), arrow.Field{Name: "note", Type: arrow.BinaryTypes.String, Nullable: true}), nil)
 	row := placed(1, "01", "02T10:00", 2, "paid").row()
 	row["note"] = "gift"
 	same := placed(2, "01", "01T10:00", 1, "new").row()
 	r, err := o.loader.Load(t.Context(), o.load, testenv.Rows(t, wider, row, same), window(t, "2026-05-01/2026-05-03"))
-	if err != nil || *r.Merged != (lake.MergeCounts{Updated: 1, Identical: 1}) {
-		t.Fatalf("%+v, %v", r.Merged, err)
+	if err != nil || *r.ByKey != (lake.KeyCounts{Updated: 1, Identical: 1}) {
+		t.Fatalf("%+v, %v", r.ByKey, err)
 	}
 	o.check.Loaded(r)
 	clear(o.newest)
 	o.wild = []string{`1 2026-05-01 2026-05-02T10:00:00Z 2 "paid" "gift"`, `2 2026-05-01 2026-05-01T10:00:00Z 1 "new" NULL`}
+}
+
+// TestMergeOnRead: few rows of a large file are hidden by a position delete file,
+// which names it; rows that are hidden already, by whomever, do not shift what it
+// says; and a file with many of them, or of which little is left, is written again.
+func TestMergeOnRead(t *testing.T) {
+	t.Parallel()
+	o := newOrders(t, "mor")
+	o.load.Write, o.load.PartitionBy = lake.MergeOnRead, []string{"placed_on"}
+	var rows []order
+	for id := range int64(100) {
+		rows = append(rows, placed(id, "01", "01T10:00", 1, "new"))
+	}
+	o.merge("2026-05-01", lake.KeyCounts{Inserted: 100}, rows...)
+	path := testenv.DataFiles(t, testenv.Load(t, o.cat, o.load.Table))[0]
+	testenv.PositionDelete(t, o.cat, o.load.Table, map[string][]int64{path: {0, 10, 11, 50}})
+	for _, id := range []int64{0, 10, 11, 50} {
+		delete(o.newest, id)
+	}
+	hidden := 0
+	for n := range int64(12) {
+		day := fmt.Sprintf("%02d", 2+n)
+		r := o.merge("2026-05-"+day, lake.KeyCounts{Updated: 3},
+			placed(12+n, "01", day+"T10:00", 2+n, "paid"), placed(30+n, "01", day+"T10:00", 2+n, "paid"), placed(60+n, "01", day+"T10:00", 2+n, "paid"))
+		if r.Files.Deletes+r.Files.Rewritten == 0 {
+			t.Errorf("receipt: %+v", r.Files)
+		}
+		hidden += r.Files.Deletes
+		if n == 0 && (r.Files.Rewritten != 0 || r.Files.Deletes != 1 || r.Files.Added != 1) {
+			t.Errorf("the first: %+v", r.Files)
+		}
+	}
+	t.Logf("%d delete files", hidden)
+	if hidden < 5 {
+		t.Errorf("%d delete files", hidden)
+	}
 }

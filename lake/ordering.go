@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -22,7 +23,8 @@ type ordering struct {
 }
 
 // newOrdering binds columns of a schema, for what they are called in errors.
-func newOrdering(sc *iceberg.Schema, what string, names []string) (*ordering, error) {
+// Floats are let in only where they need not be exact.
+func newOrdering(sc *iceberg.Schema, what string, names []string, floats bool) (*ordering, error) {
 	o := &ordering{}
 	for _, name := range names {
 		f, ok := findField(sc, name)
@@ -31,6 +33,9 @@ func newOrdering(sc *iceberg.Schema, what string, names []string) (*ordering, er
 		}
 		switch f.Type.(type) {
 		case iceberg.Float32Type, iceberg.Float64Type:
+			if floats {
+				break
+			}
 			return nil, fmt.Errorf("column %q is a %s, which is not exact enough for the %s: declare it as a decimal: %w", f.Name, f.Type, what, ErrUsage)
 		case iceberg.BooleanType, iceberg.Int32Type, iceberg.Int64Type, iceberg.DateType, iceberg.TimeType, iceberg.TimestampType, iceberg.TimestampTzType,
 			iceberg.DecimalType, iceberg.StringType, iceberg.BinaryType, iceberg.FixedType, iceberg.UUIDType:
@@ -106,6 +111,10 @@ func orderedValues(a arrow.Array) func(buf []byte, row int) []byte {
 		return func(buf []byte, i int) []byte { return appendOrderedInt(buf, int64(a.Value(i))) }
 	case *array.Timestamp:
 		return func(buf []byte, i int) []byte { return appendOrderedInt(buf, int64(a.Value(i))) }
+	case *array.Float32:
+		return func(buf []byte, i int) []byte { return appendOrderedFloat(buf, float64(a.Value(i))) }
+	case *array.Float64:
+		return func(buf []byte, i int) []byte { return appendOrderedFloat(buf, a.Value(i)) }
 	case *array.Decimal128:
 		return func(buf []byte, i int) []byte { return appendOrderedDecimal(buf, a.Value(i)) }
 	case *array.String:
@@ -122,6 +131,21 @@ func orderedValues(a arrow.Array) func(buf []byte, row int) []byte {
 
 func appendOrderedInt(buf []byte, n int64) []byte {
 	return binary.BigEndian.AppendUint64(buf, uint64(n)^1<<63)
+}
+
+// appendOrderedFloat has one NaN, after all numbers, and one zero, as the digest.
+func appendOrderedFloat(buf []byte, f float64) []byte {
+	raw := math.Float64bits(f)
+	switch {
+	case f != f:
+		raw = 0x7ff8 << 48
+	case f == 0:
+		raw = 0
+	}
+	if raw>>63 == 1 {
+		return binary.BigEndian.AppendUint64(buf, ^raw)
+	}
+	return binary.BigEndian.AppendUint64(buf, raw|1<<63)
 }
 
 func appendOrderedDecimal(buf []byte, n decimal128.Num) []byte {
@@ -179,6 +203,8 @@ func orderedBound(t iceberg.Type, raw []byte) ([]byte, bool) {
 	}
 	out := []byte{orderedValue}
 	switch t := t.(type) {
+	case iceberg.Float32Type, iceberg.Float64Type:
+		return nil, false // NaN is outside all bounds
 	case iceberg.StringType, iceberg.BinaryType:
 		return appendOrderedText(out, string(raw)), true
 	case iceberg.FixedType:

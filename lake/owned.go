@@ -26,6 +26,14 @@ type owned struct {
 	always bool
 }
 
+// around are the rows of the scope in the window and some time around it.
+func (o *owned) around(s Step) *owned {
+	wider := *o
+	wider.window.From, wider.window.To = s.Before(o.window.From), s.After(o.window.To)
+	wider.span = spanOf(wider.window, o.kind)
+	return &wider
+}
+
 // atAnyTime are the rows of the scope whatever their time.
 func (o *owned) atAnyTime() *owned {
 	all := *o
@@ -52,9 +60,9 @@ const (
 // newOwned binds load and window to a schema. Its error wraps ErrUsage,
 // ErrSchema or ErrWindow.
 func newOwned(load Load, w Window, sc *iceberg.Schema) (*owned, error) {
-	field, ok := findField(sc, load.TimeColumn)
+	field, ok := findField(sc, load.windowColumn())
 	if !ok {
-		return nil, fmt.Errorf("the table has no column %q for the window; it has %s: %w", load.TimeColumn, columnNames(sc), ErrUsage)
+		return nil, fmt.Errorf("the table has no column %q for the window; it has %s: %w", load.windowColumn(), columnNames(sc), ErrUsage)
 	}
 	kind, err := TimeKindOf(field.Type)
 	if err != nil {

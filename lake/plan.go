@@ -33,7 +33,7 @@ type Plan struct {
 	// Inside files are dropped whole, Straddling files are rewritten without
 	// the window's rows.
 	Inside, Straddling []PlannedFile
-	// Searched files are those that a merge may look keys up in, before their
+	// Searched files are those that a load by keys may look them up in, before their
 	// bounds are compared with the keys of the source.
 	Searched []PlannedFile
 	// Warnings are about other engines that read the table.
@@ -97,7 +97,7 @@ func (j *loading) plan(found *survey) *Plan {
 		df := e.DataFile()
 		return PlannedFile{Path: df.FilePath(), Partition: j.partitionText(df), Rows: df.Count(), Bytes: df.FileSizeBytes()}
 	}
-	if j.load.Mode == Merge {
+	if j.load.Mode != Replace {
 		for _, e := range slices.Concat(found.inside, found.straddles) {
 			p.Searched = append(p.Searched, file(e))
 		}

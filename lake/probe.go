@@ -21,6 +21,8 @@ type probed struct {
 	key string
 	// matches are its rows of the keys, by pass; nil where they were not looked up.
 	matches [][]match
+	// live is the number of its rows that are not deleted, once it was read.
+	live int64
 }
 
 // match is a row of the table that has the key of an entry.
@@ -106,9 +108,9 @@ func (m *merging) probe(ctx context.Context, t *table.Table, pass int, files []*
 		}
 		group.Go(func() (err error) {
 			defer Caught(&err)
-			found, err := m.probeFile(ctx, t, p.liveFile)
+			found, live, err := m.probeFile(ctx, t, p.liveFile)
 			if err == nil {
-				p.matches[pass] = found
+				p.matches[pass], p.live = found, live
 			}
 			return err
 		})
@@ -116,18 +118,19 @@ func (m *merging) probe(ctx context.Context, t *table.Table, pass int, files []*
 	return group.Wait()
 }
 
-// probeFile reads the key and version of every row of a file.
-func (m *merging) probeFile(ctx context.Context, t *table.Table, file liveFile) ([]match, error) {
+// probeFile reads the key and version of every row of a file, and says how many
+// there are.
+func (m *merging) probeFile(ctx context.Context, t *table.Table, file liveFile) (found []match, rows int64, err error) {
 	f, err := m.probedColumns(t)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	reach, found := m.reach(), []match{}
-	row, equal := int64(0), false
+	reach, equal := m.reach(), false
+	found = []match{}
 	buf := make([]byte, 0, 256)
 	for rec, err := range m.liveRows(ctx, t, f, file) {
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		keys, versions := m.key.bind(f.schema, rec), m.version.bind(f.schema, rec)
 		in := reach.rows(f.schema, rec)
@@ -143,15 +146,15 @@ func (m *merging) probeFile(ctx context.Context, t *table.Table, file liveFile) 
 			buf = versions.append(buf[:0], i)
 			order := bytes.Compare(m.table.bytes(m.table.entries[e].version), buf)
 			equal = equal || order == 0
-			found = append(found, match{entry: int32(e), order: int8(order), row: row + int64(i)})
+			found = append(found, match{entry: int32(e), order: int8(order), row: rows + int64(i)})
 		}
-		row += rec.NumRows()
+		rows += rec.NumRows()
 		rec.Release()
 	}
 	if equal {
 		err = m.compare(ctx, t, file, found)
 	}
-	return found, err
+	return found, rows, err
 }
 
 // probedColumns are the columns that are read to look keys up.

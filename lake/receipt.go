@@ -17,7 +17,8 @@ type Receipt struct {
 	BaseSnapshotID   string        `json:"base_snapshot_id"`
 	MetadataLocation string        `json:"metadata_location"`
 	Rows             RowCounts     `json:"rows"`
-	Merged           *MergeCounts  `json:"merged,omitempty"` // in mode merge
+	ByKey            *KeyCounts    `json:"by_key,omitempty"`    // in modes merge and append
+	Conflicts        []string      `json:"conflicts,omitempty"` // the first, in mode append
 	Files            FileCounts    `json:"files"`
 	Bytes            ByteCounts    `json:"bytes"`
 	Digest           *string       `json:"digest"`
@@ -106,7 +107,10 @@ type FileCounts struct {
 	Added int `json:"added"`
 	// Removed is the number of data files removed.
 	Removed int `json:"removed"`
-	// Rewritten is how many of the removed files straddled the window.
+	// Deletes is the number of position delete files added, in mode merge with
+	// write: merge-on-read.
+	Deletes int `json:"deletes,omitempty"`
+	// Rewritten is how many of the removed files were written again without some rows.
 	Rewritten int `json:"rewritten"`
 }
 

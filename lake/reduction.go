@@ -66,13 +66,13 @@ func (r *reduction) add(b heldBatch, digester *Digester) error {
 // complete refuses NULL in a version, and, unless they are to match, in a key.
 func (r *reduction) complete(b heldBatch) error {
 	fields, what := r.version.fields, "version"
-	if r.load.NullKeys != MatchNullKeys {
-		fields, what = slices.Concat(fields, r.key.fields), "key or version"
+	if r.load.NullKeys != MatchNullKeys && len(r.load.HashOf) == 0 {
+		fields, what = slices.Concat(fields, r.key.fields), r.load.settingsOfMode()
 	}
 	for _, f := range fields {
 		c := b.memory.Column(columnIndex(r.fit.schema, f.ID))
 		if row, missing := firstNull(c); missing {
-			return fmt.Errorf("%s: column %q, which is of the %s, is NULL: %w", r.rows.where(b.first+int64(row)), f.Name, what, ErrInput)
+			return fmt.Errorf("%s: column %q, which %s is on, is NULL: %w", r.rows.where(b.first+int64(row)), f.Name, what, ErrInput)
 		}
 	}
 	return nil
@@ -90,7 +90,8 @@ func firstNull(a arrow.Array) (row int, found bool) {
 	return 0, false
 }
 
-// meet keeps the newer of a row and the one that is kept of its key.
+// meet keeps the newer of a row and the one that is kept of its key; in mode
+// append the first.
 func (r *reduction) meet(e keyEntry, key, version []byte) {
 	i := r.table.find(e.hash, key)
 	if i < 0 {
@@ -98,6 +99,12 @@ func (r *reduction) meet(e keyEntry, key, version []byte) {
 		return
 	}
 	old := &r.table.entries[i]
+	if r.load.Mode == Append {
+		if e.content != old.content {
+			r.table.conflicts = append(r.table.conflicts, conflict{e.row, i})
+		}
+		return
+	}
 	switch order := bytes.Compare(version, r.table.bytes(old.version)); {
 	case order > 0:
 		r.table.renew(i, e, version)

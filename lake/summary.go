@@ -49,7 +49,7 @@ func idList(ids []int) string {
 // the load's state is an empty append.
 func operation(c *changes) table.Operation {
 	switch {
-	case len(c.removed) == 0:
+	case len(c.removed)+len(c.deletes) == 0:
 		return table.OpAppend
 	case len(c.added) == 0:
 		return table.OpDelete
@@ -74,6 +74,12 @@ func totals(parent *table.Snapshot, c *changes) iceberg.Properties {
 		size[1] += e.DataFile().FileSizeBytes()
 		partitions[fmt.Sprint(e.DataFile().SpecID(), e.DataFile().Partition())] = true
 	}
+	deletes := int64(0)
+	for _, df := range c.deletes {
+		deletes += df.Count()
+		partitions[fmt.Sprint(df.SpecID(), df.Partition())] = true
+		size[0] += df.FileSizeBytes()
+	}
 	p := iceberg.Properties{"changed-partition-count": strconv.Itoa(len(partitions))}
 	put := func(key string, n int64) {
 		if n != 0 {
@@ -82,6 +88,9 @@ func totals(parent *table.Snapshot, c *changes) iceberg.Properties {
 	}
 	put("added-data-files", files[0])
 	put("deleted-data-files", files[1])
+	put("added-delete-files", int64(len(c.deletes)))
+	put("added-position-delete-files", int64(len(c.deletes)))
+	put("added-position-deletes", deletes)
 	put("added-records", rows[0])
 	put("deleted-records", rows[1])
 	put("added-files-size", size[0])
@@ -99,8 +108,8 @@ func totals(parent *table.Snapshot, c *changes) iceberg.Properties {
 	total("total-data-files", files[0]-files[1])
 	total("total-records", rows[0]-rows[1])
 	total("total-files-size", size[0]-size[1])
-	total("total-delete-files", 0)
-	total("total-position-deletes", 0)
+	total("total-delete-files", int64(len(c.deletes)))
+	total("total-position-deletes", deletes)
 	total("total-equality-deletes", 0)
 	return p
 }

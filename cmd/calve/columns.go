@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -153,7 +154,7 @@ func (l loadConfig) onlyListed() error {
 		}
 		return false
 	}
-	needed := append([]string{l.TimeColumn}, slices.Sorted(maps.Keys(l.Scope))...)
+	needed := append([]string{cmp.Or(l.Cursor, l.TimeColumn)}, slices.Sorted(maps.Keys(l.Scope))...)
 	for _, name := range needed {
 		if !listed(name) {
 			return usage("only_listed: true leaves out the column %q, which says which rows the load owns: list it in columns, as %s: {}", name, name)
@@ -165,8 +166,8 @@ func (l loadConfig) onlyListed() error {
 // noDefaultTime refuses to make up the time that windows are on.
 func (l loadConfig) noDefaultTime() error {
 	for name, c := range l.Columns {
-		if c.Default != nil && strings.EqualFold(name, l.TimeColumn) {
-			return usage("column %q has a default and is the time column: a row without its time is in no window", name)
+		if c.Default != nil && strings.EqualFold(name, cmp.Or(l.Cursor, l.TimeColumn)) {
+			return usage("column %q has a default and is the time column, or the cursor: a row without its time is in no window", name)
 		}
 	}
 	return nil

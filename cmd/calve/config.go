@@ -73,6 +73,20 @@ type loadConfig struct {
 	Deletes    string   `yaml:"deletes"`
 	OnEqual    string   `yaml:"on_equal"`
 	NullKeys   string   `yaml:"null_keys"`
+	Write      string   `yaml:"write"`
+	EventID    eventID  `yaml:"event_id"`
+	LookBack   string   `yaml:"look_back"`
+	OnConflict string   `yaml:"on_conflict"`
+	// Cursor is what windows are on in place of TimeColumn, Overlap how far before
+	// the watermark --from watermark begins.
+	Cursor  string `yaml:"cursor"`
+	Overlap string `yaml:"overlap"`
+}
+
+// eventID is event_id: [COLUMN], or event_id: {hash_of: [COLUMN, COLUMN]}.
+type eventID struct {
+	Columns []string `yaml:",plain"`
+	HashOf  []string `yaml:"hash_of"`
 }
 
 type sourceConfig struct {

@@ -14,6 +14,7 @@ import (
 
 type loadCommand struct {
 	selectionFlags
+	sinceFlags
 
 	CommitUnchanged bool `help:"Commit a snapshot also where the table holds these rows of the window already."`
 	IfChanged       bool `help:"Do not read the source where its files are those that were loaded, by their names, sizes and etags, and are read in the same way by the same version of calve."`
@@ -31,7 +32,7 @@ snapshot, or the table stays exactly as it was. Running it again is always safe.
 
 With --mode merge each row takes the place of the table's row of its key instead,
 wherever that is, if it is newer: windows may come again in any order, and the newest
-versions stay.
+versions stay. With --mode append rows are added whose event id the table lacks.
 
 Where the table holds these rows already, as an earlier load of the window left them,
 nothing is committed and the outcome is "unchanged". That is said by their digest, and
@@ -43,7 +44,10 @@ Examples:
     calve load --source 'data/*.csv' --table demo.payments --time-column event_time --window 2026-05-04
     calve load payments --from '{{ data_interval_start }}' --to '{{ data_interval_end }}' --json
     calve load payments --window 2026-05-04 --allow-empty
+    calve load orders --from watermark --to '{{ data_interval_end }}' --overlap 15m
     calve load payments --window 2026-05-04 --if-changed
+    calve load --source 'events/*.ndjson' --table shop.events --time-column occurred_at --mode append \
+        --event-id event_id --look-back 7d --window 2026-05-04
     calve load --source 'orders/*.csv' --table shop.orders --time-column updated_at --mode merge \
         --key order_id --version-by updated_at,seq --delete-when "op = 'D'" --window 2026-05-04` +
 		codes(0, 1, 2, 10, 11, 12, 14, 75, 99, 130)
@@ -55,19 +59,25 @@ func (c *loadCommand) Run(ctx context.Context, a *app) error {
 			return err
 		}
 	}
-	s, err := c.resolve(a)
+	s, err := c.resolveIn(a, c.window(c.windowFlags))
 	if err != nil {
 		return err
 	}
 	a.answers(loadAnswer{lake.Receipt{Load: s.load.Name, Table: s.load.TableName(), Branch: cmp.Or(s.load.Branch, table.MainBranch), Window: s.window.JSON()}})
 	show := newProgress(a.stderr, c.Quiet)
-	show.window(s.window, s.load.TimeColumn)
-
 	cat, embedded, err := c.open(ctx, s.config)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = cat.Close() }()
+	loader := lake.Loader{Catalog: cat, Memory: int64(c.Memory), Timeout: c.Timeout, Run: c.RunLabel, Version: programVersion(), Trace: show.trace()}
+	if err := c.since(ctx, a.stderr, c.windowFlags, &s, &loader); err != nil {
+		return err
+	}
+	if s.window.IsZero() {
+		return c.upToDate(a, s)
+	}
+	show.window(s.window, cmp.Or(s.load.Cursor, s.load.TimeColumn))
 	s.source.Run = c.RunLabel
 	src, err := arrowio.New(s.source, show.watch(cat.Files()))
 	if err != nil {
@@ -79,7 +89,6 @@ func (c *loadCommand) Run(ctx context.Context, a *app) error {
 		}
 	}
 	s.load.CommitUnchanged, s.load.IfChanged = c.CommitUnchanged, c.IfChanged
-	loader := lake.Loader{Catalog: cat, Memory: int64(c.Memory), Timeout: c.Timeout, Run: c.RunLabel, Version: programVersion(), Trace: show.trace()}
 	loader.Trace.Sent = func() { a.sent.Store(true) }
 	receipt, err := loader.Load(ctx, s.load, src, s.window)
 	show.end()
@@ -89,6 +98,17 @@ func (c *loadCommand) Run(ctx context.Context, a *app) error {
 	}
 	if !c.JSON {
 		printReceipt(a.stdout, receipt)
+	}
+	return nil
+}
+
+// upToDate answers that nothing is left to load.
+func (c *loadCommand) upToDate(a *app, s selection) error {
+	a.answers(loadAnswer{lake.Receipt{
+		Outcome: lake.Unchanged, Load: s.load.Name, Table: s.load.TableName(), Mode: string(s.load.Mode), Branch: cmp.Or(s.load.Branch, table.MainBranch),
+	}})
+	if !c.JSON {
+		fmt.Fprintf(a.stdout, "%-10s %s: the watermark is not before %s\n", lake.Unchanged, s.load.TableName(), c.To)
 	}
 	return nil
 }

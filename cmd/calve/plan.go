@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -16,6 +17,7 @@ import (
 
 type planCommand struct {
 	selectionFlags
+	sinceFlags
 
 	JSON bool `help:"Print the plan as one line of JSON."`
 }
@@ -34,7 +36,7 @@ Examples:
 }
 
 func (c *planCommand) Run(ctx context.Context, a *app) error {
-	s, err := c.resolve(a)
+	s, err := c.resolveIn(a, c.window(c.windowFlags))
 	if err != nil {
 		return err
 	}
@@ -51,6 +53,12 @@ func (c *planCommand) Run(ctx context.Context, a *app) error {
 	if embedded || c.CreateNamespace {
 		loader.Catalog = namespaceToCome{cat}
 	}
+	if err := c.since(ctx, a.stderr, c.windowFlags, &s, &loader); err != nil {
+		return err
+	}
+	if s.window.IsZero() {
+		return usage("nothing is left to load: the watermark is not before %s", c.To)
+	}
 	plan, err := loader.Plan(ctx, s.load, src, s.window)
 	if err != nil {
 		return err
@@ -59,7 +67,7 @@ func (c *planCommand) Run(ctx context.Context, a *app) error {
 		a.answers(planAnswer(plan))
 		return nil
 	}
-	return printPlan(a.stdout, plan, s.load.TimeColumn)
+	return printPlan(a.stdout, plan, cmp.Or(s.load.Cursor, s.load.TimeColumn))
 }
 
 // printPlan prints a plan for people.
@@ -93,8 +101,8 @@ func printPlan(w io.Writer, p *lake.Plan, timeColumn string) error {
 	}
 	switch {
 	case p.Creates:
-	case p.Mode == lake.Merge:
-		fmt.Fprintf(out, "searched\t%s at most: those that may hold the source's keys; the ones that do are rewritten\n", filesLine(p.Searched))
+	case p.Mode == lake.Merge, p.Mode == lake.Append:
+		fmt.Fprintf(out, "searched\t%s at most: those that hold keys of the source, by their bounds\n", filesLine(p.Searched))
 	default:
 		fmt.Fprintf(out, "inside\t%s: dropped whole\n", filesLine(p.Inside))
 		fmt.Fprintf(out, "straddling\t%s: rewritten without the window's rows\n", filesLine(p.Straddling))

@@ -23,7 +23,7 @@ func printReceipt(out io.Writer, r lake.Receipt) {
 	} else {
 		printWritten(out, r)
 	}
-	printMerged(out, r.Merged)
+	printByKey(out, r)
 	if r.Digest != nil {
 		fmt.Fprintf(out, "digest     %s\n", *r.Digest)
 	}
@@ -39,8 +39,8 @@ func printReceipt(out io.Writer, r lake.Receipt) {
 
 // printStanding prints that a window's rows stand as an earlier load left them.
 func printStanding(out io.Writer, r lake.Receipt) {
-	if r.Merged != nil {
-		fmt.Fprint(out, "rows       the table is as they say; ")
+	if r.ByKey != nil {
+		fmt.Fprint(out, "rows       the table has what they say; ")
 	} else {
 		fmt.Fprintf(out, "rows       %s are in the table already; ", humanize.Comma(r.Rows.Written))
 	}
@@ -69,6 +69,9 @@ func printWritten(out io.Writer, r lake.Receipt) {
 	fmt.Fprintf(out, "\nfiles      %d added, %d removed", r.Files.Added, r.Files.Removed)
 	if r.Files.Rewritten > 0 {
 		fmt.Fprintf(out, " (%d of them rewritten)", r.Files.Rewritten)
+	}
+	if r.Files.Deletes > 0 {
+		fmt.Fprintf(out, ", %s", plural(r.Files.Deletes, "delete file"))
 	}
 	fmt.Fprintf(out, "; %d read\n", r.Files.Read)
 	fmt.Fprintf(out, "bytes      %s written; %s read\n", humanize.IBytes(uint64(r.Bytes.Written)), humanize.IBytes(uint64(r.Bytes.Read)))

@@ -108,7 +108,9 @@ func (f *selectionFlags) resolveIn(a *app, window func() (lake.Window, *time.Loc
 		TimeColumn: l.TimeColumn, Zone: zone, Scope: l.Scope, PartitionBy: l.PartitionBy,
 		Schema: lake.SchemaMode(l.Schema), OnEmpty: lake.OnEmpty(l.OnEmpty), Outside: lake.Outside(l.Outside),
 	}
-	l.applyMode(&s.load)
+	if err := l.applyMode(&s.load); err != nil {
+		return s, err
+	}
 	s.load.Volatile, s.load.Settings = l.volatile(), l.settings()
 	if s.source, err = l.arrowio(); err != nil {
 		return s, err

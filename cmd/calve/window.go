@@ -11,7 +11,7 @@ import (
 // default: the clock is never asked what to load.
 type windowFlags struct {
 	Window   string `placeholder:"W" group:"window" help:"2026-05-04 (a day), 2026-05-04T10 (an hour), 2026-05 (a month), FROM/TO, or FROM/P1D (a start and an ISO 8601 duration)."`
-	From     string `placeholder:"TIME" group:"window" help:"Start of the window, itself inside."`
+	From     string `placeholder:"TIME" group:"window" help:"Start of the window, itself inside. With calve load also: watermark, where the last one ended."`
 	To       string `placeholder:"TIME" group:"window" help:"End of the window, itself outside."`
 	Timezone string `placeholder:"ZONE" group:"window" help:"Zone of a window without an offset, such as Europe/Berlin. Default: UTC for a timestamptz column."`
 }

@@ -94,6 +94,9 @@ func (d *decoder) value(n ast.Node, v reflect.Value, key string, secret bool) er
 		v.Set(p)
 		return nil
 	case reflect.Struct:
+		if plain, ok := plainField(v); ok && !isMapping(n) {
+			return d.value(n, plain, key, secret)
+		}
 		return d.mapping(n, key, func(k ast.Node, name string, value ast.Node) error {
 			field, secret, known := fieldNamed(v, name)
 			if !known {
@@ -228,6 +231,24 @@ func scalarText(n ast.Node) string {
 		return n.Value.Value
 	}
 	return n.GetToken().Value
+}
+
+// plainField is the field of a struct that a value which is no mapping goes to.
+func plainField(v reflect.Value) (field reflect.Value, ok bool) {
+	for i := range v.NumField() {
+		if v.Type().Field(i).Tag.Get("yaml") == ",plain" {
+			return v.Field(i), true
+		}
+	}
+	return reflect.Value{}, false
+}
+
+func isMapping(n ast.Node) bool {
+	switch n.(type) {
+	case *ast.MappingNode, *ast.MappingValueNode:
+		return true
+	}
+	return false
 }
 
 func fieldNamed(v reflect.Value, name string) (field reflect.Value, secret, ok bool) {
