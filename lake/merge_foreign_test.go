@@ -105,13 +105,13 @@ func TestMergeBoundsOfOthers(t *testing.T) {
 			t.Parallel()
 			k := newUnchecked(t, "others", tc.typ) // an audit would find the bounds
 			k.load.NullKeys = lake.MatchNullKeys
-			k.merge(lake.MergeCounts{})
+			k.merge(lake.KeyCounts{})
 			for _, key := range tc.keys {
 				tc.file.rows = append(tc.file.rows, k.row(key, 1, "theirs"))
 			}
 			tc.file.add(t, k.cat, k.load.Table)
 			for _, key := range tc.keys {
-				k.merge(lake.MergeCounts{Updated: 1}, k.row(key, 2, "ours"))
+				k.merge(lake.KeyCounts{Updated: 1}, k.row(key, 2, "ours"))
 			}
 			if rows := testenv.ReadAll(t, testenv.Load(t, k.cat, k.load.Table)); len(rows) != len(tc.keys) {
 				t.Errorf("the table has %v", rows)
@@ -141,9 +141,9 @@ func TestColumnsThatOnlyThePartitionHas(t *testing.T) {
 			t.Parallel()
 			k := newUnchecked(t, "hive", tc.typ, "k") // the file is not as an audit wants it
 			k.load.Key = []string{"k", "note"}
-			k.merge(lake.MergeCounts{})
+			k.merge(lake.KeyCounts{})
 			othersFile{rows: []testenv.Row{k.row(tc.value, 1, "a"), k.row(tc.value, 1, "b")}, without: "k", tuple: map[int]any{1000: tc.tuple}}.add(t, k.cat, k.load.Table)
-			k.merge(lake.MergeCounts{Updated: 1}, k.row(tc.value, 2, "a"))
+			k.merge(lake.KeyCounts{Updated: 1}, k.row(tc.value, 2, "a"))
 			text := fmt.Sprint(testenv.ReadAll(t, testenv.Load(t, k.cat, k.load.Table)))
 			if want := fmt.Sprintf("[%v 2026-05-01T10:00:00Z 1 \"b\" %[1]v 2026-05-01T10:00:00Z 2 \"a\"]", testenv.Text(testenv.Batch(t, nil, arrow.NewSchema(k.schema.Fields()[:1], nil), testenv.Row{"k": tc.value}))[0]); text != want {
 				t.Errorf("the table has %s, want %s", text, want)

@@ -85,7 +85,7 @@ func (k *keyed) keyText(r testenv.Row) string {
 }
 
 // merge merges rows and expects these counts.
-func (k *keyed) merge(want lake.MergeCounts, rows ...testenv.Row) lake.Receipt {
+func (k *keyed) merge(want lake.KeyCounts, rows ...testenv.Row) lake.Receipt {
 	k.tb.Helper()
 	src := testenv.Rows(k.tb, k.schema, rows...)
 	var from lake.Source = src
@@ -97,8 +97,8 @@ func (k *keyed) merge(want lake.MergeCounts, rows ...testenv.Row) lake.Receipt {
 		k.tb.Fatalf("merge: %v", err)
 	}
 	k.check.Loaded(r)
-	if *r.Merged != want {
-		k.tb.Errorf("merged %+v, want %+v", *r.Merged, want)
+	if *r.ByKey != want {
+		k.tb.Errorf("merged %+v, want %+v", *r.ByKey, want)
 	}
 	return r
 }
@@ -133,15 +133,15 @@ func TestMergeKeysOfEveryType(t *testing.T) {
 			t.Parallel()
 			k := newKeyed(t, "keys", tc.typ)
 			k.wrap, k.load.NullKeys = tc.wrap, lake.MatchNullKeys
-			k.merge(lake.MergeCounts{Inserted: 1}, k.row(tc.keys[0], 1, "a"))
-			k.merge(lake.MergeCounts{Inserted: 1}, k.row(tc.keys[1], 1, "b"))
+			k.merge(lake.KeyCounts{Inserted: 1}, k.row(tc.keys[0], 1, "a"))
+			k.merge(lake.KeyCounts{Inserted: 1}, k.row(tc.keys[1], 1, "b"))
 			testenv.AppendRows(t, k.cat, k.load.Table, k.row(tc.keys[2], 1, "c"))
 			for n, key := range tc.keys {
-				k.merge(lake.MergeCounts{Updated: 1}, k.row(key, 2, fmt.Sprint("alone ", n)))
+				k.merge(lake.KeyCounts{Updated: 1}, k.row(key, 2, fmt.Sprint("alone ", n)))
 			}
-			k.merge(lake.MergeCounts{Updated: 3}, k.row(tc.keys[0], 3, "all"), k.row(tc.keys[1], 3, "all"), k.row(tc.keys[2], 3, "all"))
+			k.merge(lake.KeyCounts{Updated: 3}, k.row(tc.keys[0], 3, "all"), k.row(tc.keys[1], 3, "all"), k.row(tc.keys[2], 3, "all"))
 			k.loader.Memory, k.loader.TempDir = 1, t.TempDir() // all rows are spilled
-			k.merge(lake.MergeCounts{Identical: 1, Updated: 2}, k.row(tc.keys[0], 3, "all"), k.row(tc.keys[1], 4, "few"), k.row(tc.keys[2], 4, "few"))
+			k.merge(lake.KeyCounts{Identical: 1, Updated: 2}, k.row(tc.keys[0], 3, "all"), k.row(tc.keys[1], 4, "few"), k.row(tc.keys[2], 4, "few"))
 		})
 	}
 }
@@ -230,12 +230,12 @@ func TestMergeWidensKeyAndVersion(t *testing.T) {
 			if arrow.IsDecimal(tc.key.ID()) {
 				k.load.PartitionBy = []string{"truncate(10, k)"}
 			}
-			k.merge(lake.MergeCounts{Inserted: 1}, k.row(tc.one, number(tc.version, 5), "a"))
+			k.merge(lake.KeyCounts{Inserted: 1}, k.row(tc.one, number(tc.version, 5), "a"))
 			k.schema, k.load.Schema = with(tc.wideKey, tc.wideVersion), lake.Evolve
 			old := testenv.Row{"k": tc.one, "at": "2026-05-01T10:00:00Z", "seq": number(tc.version, 4), "note": "old"}
-			k.merge(lake.MergeCounts{IgnoredOlder: 1, Inserted: 1}, old, k.row(tc.more, number(tc.version, 5), "b"))
-			k.merge(lake.MergeCounts{Identical: 1, Updated: 1}, k.rows[fmt.Sprintf("%q", fmt.Sprint(tc.one))], k.row(tc.more, number(tc.version, 6), "c"))
-			k.merge(lake.MergeCounts{Updated: 1}, k.row(tc.one, number(tc.version, 7), "d"))
+			k.merge(lake.KeyCounts{IgnoredOlder: 1, Inserted: 1}, old, k.row(tc.more, number(tc.version, 5), "b"))
+			k.merge(lake.KeyCounts{Identical: 1, Updated: 1}, k.rows[fmt.Sprintf("%q", fmt.Sprint(tc.one))], k.row(tc.more, number(tc.version, 6), "c"))
+			k.merge(lake.KeyCounts{Updated: 1}, k.row(tc.one, number(tc.version, 7), "d"))
 		})
 	}
 }
@@ -250,23 +250,23 @@ func TestMergeKeyOfSeveralColumns(t *testing.T) {
 	t.Parallel()
 	k := newKeyed(t, "several", arrow.BinaryTypes.String)
 	k.load.Key, k.load.NullKeys = []string{"k", "note"}, lake.MatchNullKeys
-	k.merge(lake.MergeCounts{Inserted: 3}, k.row(nil, 1, "x"), k.row("a", 1, nil), k.row("a\x00", 1, "b"))
+	k.merge(lake.KeyCounts{Inserted: 3}, k.row(nil, 1, "x"), k.row("a", 1, nil), k.row("a\x00", 1, "b"))
 	testenv.AppendRows(t, k.cat, k.load.Table, k.row(nil, 1, nil), k.row(nil, nil, "y")) // k is NULL in all of the file
 	testenv.AppendRows(t, k.cat, k.load.Table, k.row("a", nil, "\x00b"))
-	k.merge(lake.MergeCounts{Updated: 5, Inserted: 1, Identical: 1},
+	k.merge(lake.KeyCounts{Updated: 5, Inserted: 1, Identical: 1},
 		k.row(nil, 2, "x"), k.row("a", 2, nil), k.row("a\x00", 1, "b"), k.row(nil, 2, nil), k.row(nil, 2, "y"), k.row("a", 2, "\x00b"), k.row("", 2, nil))
-	k.merge(lake.MergeCounts{Updated: 2, Identical: 1}, k.row(nil, 3, nil), k.row("", 3, nil), k.row(nil, 2, "y"))
+	k.merge(lake.KeyCounts{Updated: 2, Identical: 1}, k.row(nil, 3, nil), k.row("", 3, nil), k.row(nil, 2, "y"))
 }
 
 // TestMergeOfNothing: a window without rows is loaded, and is no deletion.
 func TestMergeOfNothing(t *testing.T) {
 	t.Parallel()
 	k := newKeyed(t, "nothing", arrow.PrimitiveTypes.Int64)
-	if r := k.merge(lake.MergeCounts{}); r.Outcome != lake.Landed {
+	if r := k.merge(lake.KeyCounts{}); r.Outcome != lake.Landed {
 		t.Errorf("the first load: %+v", r)
 	}
-	k.merge(lake.MergeCounts{Inserted: 1}, k.row(1, 1, "a"))
-	if r := k.merge(lake.MergeCounts{}); r.Outcome != lake.Unchanged || r.Rows.Replaced != 0 {
+	k.merge(lake.KeyCounts{Inserted: 1}, k.row(1, 1, "a"))
+	if r := k.merge(lake.KeyCounts{}); r.Outcome != lake.Unchanged || r.Rows.Replaced != 0 {
 		t.Errorf("a window that is empty now: %+v", r)
 	}
 }
@@ -299,7 +299,7 @@ func TestFirstMergesRace(t *testing.T) {
 func TestMergeOnABranch(t *testing.T) {
 	t.Parallel()
 	k := newKeyed(t, "branch", arrow.PrimitiveTypes.Int64)
-	k.merge(lake.MergeCounts{Inserted: 2}, k.row(1, 1, "a"), k.row(2, 1, "a"))
+	k.merge(lake.KeyCounts{Inserted: 2}, k.row(1, 1, "a"), k.row(2, 1, "a"))
 	main := testenv.Load(t, k.cat, k.load.Table)
 	branch := table.NewSetSnapshotRefUpdate("audit", main.CurrentSnapshot().SnapshotID, table.BranchRef, 0, 0, 0)
 	if _, _, err := k.cat.CommitTable(t.Context(), k.load.Table, nil, []table.Update{branch}); err != nil {
@@ -309,9 +309,9 @@ func TestMergeOnABranch(t *testing.T) {
 	row := func(seq int) testenv.Row {
 		return testenv.Row{"k": 1, "at": "2026-05-01T10:00:00Z", "seq": seq, "note": "audited"}
 	}
-	k.merge(lake.MergeCounts{Updated: 1}, row(2))
-	k.merge(lake.MergeCounts{Updated: 1}, row(3))
-	k.merge(lake.MergeCounts{IgnoredOlder: 1}, row(2))
+	k.merge(lake.KeyCounts{Updated: 1}, row(2))
+	k.merge(lake.KeyCounts{Updated: 1}, row(3))
+	k.merge(lake.KeyCounts{IgnoredOlder: 1}, row(2))
 	if now := testenv.Load(t, k.cat, k.load.Table); now.CurrentSnapshot().SnapshotID != main.CurrentSnapshot().SnapshotID {
 		t.Error("main has moved")
 	}

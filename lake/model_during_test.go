@@ -104,7 +104,7 @@ func (m *randomTable) loadDuring(text string, rows []testenv.Event, during act, 
 	ended := make(chan error)
 	go func() {
 		r, err := loader.Load(m.tb.Context(), m.load, src, w)
-		m.last = r.Merged
+		m.last = r.ByKey
 		ended <- err
 	}()
 	counted := false

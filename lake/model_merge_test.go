@@ -82,11 +82,12 @@ func (m *randomTable) breaks(a act) bool {
 // writer in between, or two that race.
 func (m *randomMerge) mergeOnce() string {
 	m.memory = []int64{0, 2 << 10, 16 << 10}[m.random.IntN(3)]
+	m.load.Write = []lake.WriteMode{lake.CopyOnWrite, lake.MergeOnRead}[m.random.IntN(2)]
 	w := m.pickWindow()
 	if m.random.IntN(6) == 0 && testenv.Exists(m.tb, m.cat, m.load.Table) {
 		return m.race(w, m.pickWindow())
 	}
-	what := fmt.Sprintf("merge %s of %d rows, memory %d", w.text, len(w.rows), m.memory)
+	what := fmt.Sprintf("merge %s of %d rows, memory %d, %s", w.text, len(w.rows), m.memory, m.load.Write)
 	var during act
 	if m.random.IntN(2) == 0 && testenv.Exists(m.tb, m.cat, m.load.Table) {
 		during = m.pickAct()
@@ -94,7 +95,7 @@ func (m *randomMerge) mergeOnce() string {
 	}
 	// A merge that changes nothing may be decided before the other writer acts.
 	m.load.CommitUnchanged = during.do != nil
-	var want lake.MergeCounts
+	var want lake.KeyCounts
 	m.land(w.text, w.rows, during, m.random.IntN(40), what, func() { want = m.apply(w) })
 	if during.do == nil && *m.last != want {
 		m.tb.Fatalf("%s: counted %+v, want %+v", what, *m.last, want)
@@ -183,7 +184,7 @@ func (m *randomMerge) content(e testenv.Event, salt int) *string {
 }
 
 // apply does in the model what a merge does in the table.
-func (m *randomMerge) apply(w mergedWindow) (n lake.MergeCounts) {
+func (m *randomMerge) apply(w mergedWindow) (n lake.KeyCounts) {
 	newest := map[int64]testenv.Event{}
 	at := window(m.tb, w.text)
 	for _, e := range w.rows {

@@ -129,7 +129,7 @@ type randomTable struct {
 	memory  int64
 	tempDir string
 	// last is what the last load merged.
-	last *lake.MergeCounts
+	last *lake.KeyCounts
 	// past holds the rows that the table had at each snapshot.
 	past map[int64][]testenv.Event
 	// done counts what was done.
