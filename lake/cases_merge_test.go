@@ -85,8 +85,7 @@ func nullInAKey(t *testing.T, newOrders newOrdersFunc) {
 	o.wild = []string{"1 2026-05-01 2026-05-01T10:00:00Z 3 NULL"}
 }
 
-// A key that moves to another partition leaves no copy
-// behind.
+// A key that moves to another partition leaves no copy behind.
 func TestCase107_AKeyMovesPartition(t *testing.T) {
 	t.Parallel()
 	eachWrite(t, keyMovesPartition)
