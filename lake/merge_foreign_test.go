@@ -172,3 +172,55 @@ func TestSurvivorsKeepWhatOnlyThePartitionHas(t *testing.T) {
 		t.Errorf("the table has %s, want %s", got, want)
 	}
 }
+
+// TestMergeMeetsDeletesUnderWay: another writer deletes rows of a file between
+// match and commit, one of them of a key that is merged. The others of the file
+// have other numbers then.
+func TestMergeMeetsDeletesUnderWay(t *testing.T) {
+	t.Parallel()
+	for name, del := range map[string]func(o *orders){
+		"by position": func(o *orders) {
+			path := testenv.DataFiles(o.tb, testenv.Load(o.tb, o.cat, o.load.Table))[0]
+			testenv.PositionDelete(o.tb, o.cat, o.load.Table, map[string][]int64{path: {0, 4}})
+		},
+		"by key": func(o *orders) {
+			only, _ := orderSchema().FieldsByName("order_id")
+			testenv.EqualityDelete(o.tb, o.cat, o.load.Table, []string{"order_id"},
+				testenv.Batch(o.tb, nil, arrow.NewSchema(only, nil), testenv.Row{"order_id": 1}, testenv.Row{"order_id": 5}))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			eachWrite(t, func(t *testing.T, newOrders newOrdersFunc) {
+				o := newOrders(t, "under_way")
+				o.load.PartitionBy = []string{}
+				var rows []order
+				for id := range int64(10) {
+					rows = append(rows, placed(id+1, "01", "01T10:00", 1, "new"))
+				}
+				o.merge("2026-05-01", lake.KeyCounts{Inserted: 10}, rows...)
+				for round := range int64(3) { // the files of later rounds have deletes already
+					once := round > 0
+					o.loader.Trace = &lake.Trace{Sent: func() {
+						if !once {
+							once = true
+							del(o)
+							delete(o.newest, 1)
+							delete(o.newest, 5)
+						}
+					}}
+					want := lake.KeyCounts{Inserted: 1, Updated: 1}
+					if round > 0 {
+						want = lake.KeyCounts{Updated: 2}
+					}
+					at := fmt.Sprintf("02T1%d:00", round)
+					r := o.merge("2026-05-02", want, placed(5, "01", at, 2, "paid"), placed(7, "01", at, 2, "paid"))
+					if round == 0 && r.Attempts != 2 {
+						t.Errorf("%d attempts, want 2", r.Attempts)
+					}
+				}
+				o.merge("2026-05-02", lake.KeyCounts{Updated: 2}, placed(2, "01", "02T20:00", 2, "paid"), placed(10, "01", "02T20:00", 2, "paid"))
+			})
+		})
+	}
+}

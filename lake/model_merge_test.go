@@ -143,7 +143,15 @@ func (m *randomMerge) race(windows ...mergedWindow) string {
 // pickWindow is a window of before, or a new one with rows of some ids that the
 // table has, that it had, and that are new.
 func (m *randomMerge) pickWindow() mergedWindow {
-	if len(m.merged) > 0 && m.random.IntN(3) == 0 {
+	if len(m.merged) == 0 { // files that are worth it to hide rows of
+		w := mergedWindow{"1969-12-29/1970-01-05", m.rows(160)}
+		for i, e := range w.rows {
+			w.rows[i].Region = m.content(e, 0)
+		}
+		m.merged = append(m.merged, w)
+		return w
+	}
+	if m.random.IntN(4) == 0 {
 		return m.merged[m.random.IntN(len(m.merged))]
 	}
 	text, _ := m.window().MarshalText()
@@ -152,13 +160,13 @@ func (m *randomMerge) pickWindow() mergedWindow {
 	if m.random.IntN(8) == 0 {
 		salt = m.random.IntN(3) // other content of the same version
 	}
-	n := m.random.IntN(16)
-	if m.random.IntN(6) == 0 {
+	n := m.random.IntN(12)
+	if m.random.IntN(8) == 0 {
 		n *= 10
 	}
 	for _, e := range m.rows(n) {
 		if m.random.IntN(3) > 0 {
-			e.ID = 1 + m.random.Int64N(min(m.nextID, 60))
+			e.ID = 1 + m.random.Int64N(min(m.nextID, 200))
 		}
 		e.Value %= 3
 		e.Region = m.content(e, salt)
