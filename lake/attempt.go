@@ -54,7 +54,7 @@ func (j *loading) groundOn(ctx context.Context, head *table.Table) (*ground, err
 	if g.store, err = openStore(ctx, head, j.Timeout); err != nil {
 		return nil, err
 	}
-	known, err := stateAt(ctx, head, j.Timeout, j.load.Branch, g.snap, j.load.Name)
+	known, err := j.stateOn(ctx, head, g.snap)
 	if err != nil {
 		return nil, err
 	}
@@ -329,7 +329,7 @@ func (j *loading) describe(g *ground, list string, c *changes) error {
 	a.updates = append(a.updates, table.NewAddSnapshotUpdate(added),
 		builder.NewRetainingSnapshotRefUpdate(j.load.Branch, a.id, table.BranchRef))
 	if j.load.Branch == table.MainBranch {
-		a.updates = append(a.updates, table.NewSetPropertiesUpdate(a.state.properties(j.load.Name, a.id, a.sequence)))
+		a.updates = append(a.updates, table.NewSetPropertiesUpdate(j.mirrored(meta, a)))
 		a.updates = append(a.updates, j.claiming(meta)...)
 	}
 	return nil

@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"strings"
@@ -81,6 +82,34 @@ func (j *loading) admit(meta table.Metadata) error {
 		}
 	}
 	return nil
+}
+
+// stateOn is the load's state at a head: none where what the load has done so far
+// was done within another scope or by another time column, for it says nothing of
+// the rows that the load claims now.
+func (j *loading) stateOn(ctx context.Context, head *table.Table, tip *table.Snapshot) (state, error) {
+	if j.claimsAnew(head.Metadata(), tip) {
+		return state{}, nil
+	}
+	return stateAt(ctx, head, j.Timeout, j.load.Branch, tip, j.load.Name)
+}
+
+// claimsAnew reports whether the load's state was made under another claim. The
+// scope stands in the snapshot that holds the state, for the claim itself does not
+// follow a rollback, and is main's alone.
+func (j *loading) claimsAnew(meta table.Metadata, tip *table.Snapshot) bool {
+	mine := j.claim()
+	was := mine
+	if kept, err := parseClaim(meta.Properties()[propertyOf(j.load.Name, "claim")]); err == nil {
+		was = kept
+	}
+	for s := range ancestors(meta, tip) {
+		if p := summaryOf(s); p[keyLoad] == j.load.Name && holdsState(p) {
+			was.Scope = p[keyScope]
+			break
+		}
+	}
+	return was.TimeColumn != mine.TimeColumn || was.Scope != mine.Scope
 }
 
 // claiming are the updates that keep the claim in the table. They remove those

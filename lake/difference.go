@@ -56,24 +56,16 @@ func (v *verifying) difference(ctx context.Context, source, other *reading) (*Di
 		return nil, err
 	}
 	defer b.rows.release()
-	left := map[xxh3.Uint128]int{}
-	for _, hashes := range a.rows.hashes {
-		for _, h := range hashes {
-			left[h]++
-		}
+	left := map[xxh3.Uint128]int64{}
+	for h, n := range a.rows.counts {
+		left[h] += n
 	}
-	for _, hashes := range b.rows.hashes {
-		for _, h := range hashes {
-			left[h]--
-		}
+	for h, n := range b.rows.counts {
+		left[h] -= n
 	}
 	d := &Difference{Source: source.name, Other: other.name, Columns: columnDifferences(a.columns, b.columns)}
-	limit := v.opt.Rows
-	if limit <= 0 {
-		limit = 10
-	}
-	if d.OnlySource, err = a.rows.surplus(ctx, left, 1, limit); err == nil {
-		d.OnlyOther, err = b.rows.surplus(ctx, left, -1, limit)
+	if d.OnlySource, err = a.rows.surplus(ctx, left, 1); err == nil {
+		d.OnlyOther, err = b.rows.surplus(ctx, left, -1)
 	}
 	d.OnlySource.AtLeast, d.OnlyOther.AtLeast = !w.all, !w.all
 	if err != nil {
@@ -85,7 +77,7 @@ func (v *verifying) difference(ctx context.Context, source, other *reading) (*Di
 
 // looked is what a second reading of a side found.
 type looked struct {
-	rows    lookedInto
+	rows    *lookedInto
 	columns []*columnSummer
 }
 
@@ -94,7 +86,11 @@ func (v *verifying) lookInto(ctx context.Context, s *reading, w *wanted) (*looke
 	if err != nil {
 		return nil, err
 	}
-	l := &looked{}
+	limit := v.opt.Rows
+	if limit <= 0 {
+		limit = 10
+	}
+	l := &looked{rows: newLookedInto(int64(limit))}
 	if l.columns, err = newColumnSummers(s.schema, v.volatile); err != nil {
 		return nil, err
 	}
@@ -121,18 +117,23 @@ func (v *verifying) lookInto(ctx context.Context, s *reading, w *wanted) (*looke
 
 // surplus finds the rows whose hash is left over on this side, sign 1 for the
 // source and -1 for the other, and copies the first of them. A row that is left
-// over twice is there twice. It uses up what it finds.
-func (l *lookedInto) surplus(ctx context.Context, left map[xxh3.Uint128]int, sign, limit int) (DifferingRows, error) {
+// over twice is there twice.
+func (l *lookedInto) surplus(ctx context.Context, left map[xxh3.Uint128]int64, sign int64) (DifferingRows, error) {
 	var out DifferingRows
+	surplus := map[xxh3.Uint128]int64{}
+	for h, n := range left {
+		if n*sign > 0 {
+			surplus[h] = n * sign
+			out.Count += n * sign
+		}
+	}
+	room := min(l.limit, out.Count)
 	for i, hashes := range l.hashes {
 		var rows []int32
 		for row, h := range hashes {
-			if left[h]*sign <= 0 {
-				continue
-			}
-			left[h] -= sign
-			out.Count++
-			if out.Count <= int64(limit) {
+			if surplus[h] > 0 && room > 0 {
+				surplus[h]--
+				room--
 				rows = append(rows, int32(row))
 			}
 		}
@@ -180,11 +181,14 @@ func (v *verifying) causes(out *Verification) []string {
 		}
 	}
 	was := out.Loaded
-	if was == nil || was.Digest == nil {
-		if source != inTable {
-			why = append(why, fmt.Sprintf("no snapshot is kept of a load %q of exactly this window, so which side changed cannot be said", out.Load))
-		}
+	switch {
+	case was != nil && was.Digest != nil:
+	case source == inTable:
 		return why
+	case was == nil:
+		return append(why, fmt.Sprintf("no snapshot is kept of a load %q of exactly this window, so which side changed cannot be said", out.Load))
+	default:
+		return append(why, "the digest of the load counts other columns than can be compared now, so which side changed cannot be said")
 	}
 	if source != *was.Digest {
 		switch {
@@ -202,7 +206,8 @@ func (v *verifying) causes(out *Verification) []string {
 	return why
 }
 
-// changedBy names the snapshots since a load that can have changed its window.
+// changedBy names the snapshots since a load that can have changed its window: a
+// merge finds its keys in any.
 func (v *verifying) changedBy(loaded int64) []string {
 	var names []string
 	for s := range ancestors(v.planned.Metadata(), v.base) {
@@ -213,8 +218,8 @@ func (v *verifying) changedBy(loaded int64) []string {
 		load, window, overlaps := overlapping(p, v.owned)
 		switch {
 		case load == "":
-			names = append(names, fmt.Sprintf("%d (%s, by another writer)", s.SnapshotID, s.Summary.Operation))
-		case overlaps:
+			names = append(names, fmt.Sprintf("%d (%s, by another writer)", s.SnapshotID, historyEntry(s).Operation))
+		case overlaps, p[keyMode] == string(Merge) && !scopesDisjoint(p[keyScope], v.owned.scopeText()):
 			names = append(names, fmt.Sprintf("%d (load %q of %s)", s.SnapshotID, load, window))
 		}
 	}
@@ -244,7 +249,7 @@ func (v *verifying) lastLoaded() *Loaded {
 	window, _ := v.owned.window.MarshalText()
 	for s := range ancestors(v.planned.Metadata(), v.base) {
 		p := summaryOf(s)
-		if p[keyLoad] != v.load.Name || p[keyWindow] != string(window) || p[keyScope] != v.owned.scopeText() {
+		if p[keyLoad] != v.load.Name || p[keyWindow] != string(window) || p[keyScope] != v.owned.scopeText() || p[keyMode] != string(Replace) {
 			continue
 		}
 		return v.loaded(s)
@@ -258,8 +263,25 @@ func (v *verifying) loaded(s *table.Snapshot) *Loaded {
 		SnapshotID: s.SnapshotID, At: time.UnixMilli(s.TimestampMs).UTC(), Run: p[keyRun],
 		SameSource: p[keySource] == sourceText(v.origin), SameSettings: p[keySettings] == v.load.Settings,
 	}
-	if d, err := ParseDigest(p[keyDigest]); err == nil && p[keyVolatile] == idList(v.volatile) {
+	if d, err := ParseDigest(p[keyDigest]); err == nil && p[keyVolatile] == idList(v.volatile) && v.hasColumnsOf(s) {
 		l.Digest = &d
 	}
 	return l
+}
+
+// hasColumnsOf reports whether the table still has every column that it had at a
+// snapshot, at every depth.
+func (v *verifying) hasColumnsOf(s *table.Snapshot) bool {
+	meta := v.planned.Metadata()
+	for _, was := range meta.Schemas() {
+		if s.SchemaID == nil || was.ID != *s.SchemaID {
+			continue
+		}
+		for _, id := range was.FieldIDs() {
+			if _, has := meta.CurrentSchema().FindFieldByID(id); !has {
+				return false
+			}
+		}
+	}
+	return true
 }

@@ -32,6 +32,12 @@
 // Nothing before the swap changes what a reader sees, and nothing after it can
 // fail the load: a process may die anywhere and the load be run again.
 //
+// # Many windows
+//
+// [Loader.Backfill] loads windows that [Window.Grid] cuts from a span, each by a
+// load of its own, several at the same time. What it has done is in the coverage:
+// it may end anywhere and go on with what the coverage lacks.
+//
 // # Maintenance
 //
 // [Loader.Maintain] expires snapshots and deletes what nobody needs any more,

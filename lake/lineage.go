@@ -1,8 +1,11 @@
 package lake
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
 	"slices"
 	"time"
@@ -50,6 +53,9 @@ type expiredPast struct {
 	read  map[string]bool
 	// several are the snapshots that were seen beside others.
 	several map[int64]bool
+	// err is why a metadata file could not be read, so that what is not found may
+	// be there.
+	err error
 }
 
 func newExpiredPast(s *store, t *table.Table) *expiredPast {
@@ -81,7 +87,7 @@ func (p *expiredPast) parent(child *table.Snapshot) *table.Snapshot {
 }
 
 // lookAround reads the metadata files before and after the commit of a snapshot.
-// One that cannot be read tells nothing.
+// One that is gone tells nothing.
 func (p *expiredPast) lookAround(s *table.Snapshot) {
 	log := slices.Collect(p.now.Metadata().PreviousFiles())
 	i := slices.IndexFunc(log, func(e table.MetadataLogEntry) bool { return e.TimestampMs >= s.TimestampMs })
@@ -94,7 +100,11 @@ func (p *expiredPast) lookAround(s *table.Snapshot) {
 		}
 		p.read[log[at].MetadataFile] = true
 		meta, err := metadataAt(p.store, p.now.Identifier(), log[at].MetadataFile)
-		if err == nil && meta.TableUUID() == p.now.Metadata().TableUUID() {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			p.err = fmt.Errorf("look whether a load was rolled back: %w", err)
+		case meta.TableUUID() == p.now.Metadata().TableUUID():
 			p.learn(meta)
 		}
 	}
@@ -111,7 +121,7 @@ func metadataAt(s *store, id table.Identifier, location string) (table.Metadata,
 // stateAt is a load's state at the head of a branch. Where only the mirror is
 // left, which may be of a snapshot that was rolled back before it expired, the
 // table's old metadata files are asked; where these tell nothing either, the
-// mirror counts.
+// mirror counts. That one cannot be read is an error, unless it is gone.
 func stateAt(ctx context.Context, t *table.Table, timeout time.Duration, branch string, head *table.Snapshot, load string) (state, error) {
 	meta := t.Metadata()
 	known, sure, err := findState(parentsIn(meta), nil, meta, branch, head, load)
@@ -123,8 +133,12 @@ func stateAt(ctx context.Context, t *table.Table, timeout time.Duration, branch 
 		return state{}, e
 	}
 	p := newExpiredPast(s, t)
-	if known, _, err = findState(p.parent, p.several, meta, branch, head, load); err != nil {
+	known, sure, err = findState(p.parent, p.several, meta, branch, head, load)
+	if !sure && p.err != nil {
+		err = p.err
+	}
+	if err = cmp.Or(context.Cause(ctx), err); err != nil {
 		return state{}, err
 	}
-	return known, context.Cause(ctx)
+	return known, nil
 }

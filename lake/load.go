@@ -82,20 +82,23 @@ func (j *loading) stage(ctx context.Context) ([]iceberg.DataFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := j.stageInto(ctx, j.planned, j.fit, beside(j.guarded(ctx, j.input, nil), digester.Add), func(df iceberg.DataFile) {
-		j.Trace.fileStaged(df.FilePath(), df.Count(), df.FileSizeBytes())
-		j.advance(func(p *Progress) {
-			p.RowsStaged += df.Count()
-			p.FilesStaged++
-			p.BytesStaged += df.FileSizeBytes()
-		})
-	})
+	files, err := j.stageInto(ctx, j.planned, j.fit, beside(j.guarded(ctx, j.input, nil), digester.Add), j.noteStaged)
 	if err != nil {
 		return nil, err
 	}
 	digest := digester.Digest()
 	j.digest = &digest
 	return files, j.allStaged(files)
+}
+
+// noteStaged tells those who watch of a staged file.
+func (j *loading) noteStaged(df iceberg.DataFile) {
+	j.Trace.fileStaged(df.FilePath(), df.Count(), df.FileSizeBytes())
+	j.advance(func(p *Progress) {
+		p.RowsStaged += df.Count()
+		p.FilesStaged++
+		p.BytesStaged += df.FileSizeBytes()
+	})
 }
 
 // guarded reads an input and yields its rows as they may be stored; placed, which

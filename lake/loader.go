@@ -122,6 +122,12 @@ type Load struct {
 	// newer: the first decides, of equal values the next. NULL in the source is
 	// refused, in the table it is the oldest.
 	VersionBy []string
+	// SearchIn names fields of the table's partitioning, as PartitionBy does, in which
+	// a key of mode merge never moves: then it is looked for only in the partitions,
+	// by these fields, of the source's rows. A key that did move would be in the
+	// table twice. Default: keys are looked for in all partitions, but for fields
+	// on a column of the key.
+	SearchIn []string
 	// DeleteWhen says, in mode merge, which rows are deletions: COLUMN = 'VALUE',
 	// COLUMN IN ('VALUE', …) or COLUMN IS NOT NULL, of a column of the table.
 	// Default: none is.

@@ -149,6 +149,16 @@ func (j *loading) findTable(ctx context.Context) error {
 	if j.base == nil && j.load.Branch != table.MainBranch {
 		return fmt.Errorf("the table has no branch %q: %w", j.load.Branch, ErrUsage)
 	}
+	return refuseTag(t.Metadata(), j.load.Branch)
+}
+
+// refuseTag refuses a tag in place of a branch: a commit would move it.
+func refuseTag(meta table.Metadata, branch string) error {
+	for name, ref := range meta.Refs() {
+		if name == branch && ref.SnapshotRefType != table.BranchRef {
+			return fmt.Errorf("%q is a tag of the table, which is not moved; give a branch: %w", branch, ErrUsage)
+		}
+	}
 	return nil
 }
 

@@ -310,13 +310,12 @@ func TestExpireAfterARollback(t *testing.T) {
 	e.replace(mayDay(2), event(2, mayDay(2)+"T01:00:00Z", 1))
 	e.update(table.NewSetSnapshotRefUpdate("main", first, table.BranchRef, 0, 0, 0))
 	e.model.Delete(func(x testenv.Event) bool { return x.ID == 2 })
-	a := e.load
-	e.load.Name, e.load.Scope = "b", map[string]string{"region": "us"}
-	e.replace(mayDay(9), testenv.NewEvent(9, mayDay(9)+"T01:00:00Z", "us", 1))
+	foreign := testenv.NewEvent(9, mayDay(9)+"T01:00:00Z", "us", 1)
+	testenv.AppendRows(t, e.cat, e.load.Table, foreign.Row())
+	e.model.Append(foreign)
 	if r := e.maintained(expireAll(e.load.Table)); r.Snapshots.Expired != 2 {
 		t.Errorf("receipt: %+v", r)
 	}
-	e.load = a
 	e.replace(mayDay(3), event(3, mayDay(3)+"T01:00:00Z", 1))
 	if got := e.table().Properties()["calve.load.a.coverage"]; got != "2026-05-01/2026-05-02,2026-05-03/2026-05-04" {
 		t.Errorf("coverage = %s: the day that was rolled back is claimed", got)
@@ -337,6 +336,7 @@ func TestExpireRefusesToHideAState(t *testing.T) {
 	e.model.Delete(func(x testenv.Event) bool { return x.ID == 2 })
 	e.load = b
 	e.replace(mayDay(10), testenv.NewEvent(10, mayDay(10)+"T01:00:00Z", "us", 1))
+	e.replace(mayDay(11), testenv.NewEvent(11, mayDay(11)+"T01:00:00Z", "us", 1))
 	before := filesOf(t, e.table())
 	_, err := e.maintain(expireAll(e.load.Table))
 	want(t, err, lake.ErrRefused)

@@ -576,3 +576,37 @@ func TestMergeOnRead(t *testing.T) {
 		t.Errorf("%d delete files", hidden)
 	}
 }
+
+// TestMergeSearch: by partition fields on a key column files are left out that no
+// key can be in; by others where the caller says that keys do not move.
+func TestMergeSearch(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		by, in []string
+		read   int
+	}{
+		{[]string{"bucket(8, order_id)"}, nil, 1},
+		{[]string{"placed_on"}, nil, 8},
+		{[]string{"placed_on"}, []string{"placed_on"}, 1},
+		{[]string{"placed_on", "bucket(2, order_id)"}, nil, 8},
+		{[]string{"month(placed_on)", "status"}, []string{"month(placed_on)"}, 8},
+	} {
+		o := newOrders(t, "search")
+		o.load.PartitionBy, o.load.SearchIn = tc.by, tc.in
+		var rows []order
+		for id := range int64(16) {
+			rows = append(rows, placed(id, fmt.Sprintf("%02d", 1+id%8), "20T10:00", 1, fmt.Sprint("s", id%8)))
+		}
+		o.merge("2026-05-20", lake.KeyCounts{Inserted: 16}, rows...)
+		searched := 0
+		o.loader.Trace = &lake.Trace{Progress: func(p lake.Progress) { searched = p.FilesToSearch }}
+		o.merge("2026-05-21", lake.KeyCounts{Updated: 1}, placed(8, "01", "21T10:00", 2, "s0"))
+		if searched > tc.read {
+			t.Errorf("%v, %v: %d files were searched, want %d at most", tc.by, tc.in, searched, tc.read)
+		}
+	}
+	o := newOrders(t, "nowhere")
+	o.load.SearchIn = []string{"day(updated_at)"}
+	_, err := o.run("2026-05-01", placed(1, "01", "01T10:00", 1, "new"))
+	want(t, err, lake.ErrUsage)
+}

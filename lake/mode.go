@@ -86,13 +86,13 @@ const (
 
 // checkMode refuses settings that are of another mode, or contradict each other.
 func (l Load) checkMode() error {
-	ofMerge := len(l.Key)+len(l.VersionBy) > 0 || l.DeleteWhen != "" || l.Deletes != "" || l.OnEqual != "" || l.NullKeys != "" || l.Write != ""
+	ofMerge := len(l.Key)+len(l.VersionBy) > 0 || l.DeleteWhen != "" || l.Deletes != "" || l.OnEqual != "" || l.NullKeys != "" || l.Write != "" || l.SearchIn != nil
 	ofAppend := len(l.EventID)+len(l.HashOf) > 0 || !l.LookBack.IsZero() || l.OnConflict != ""
 	switch {
 	case !slices.Contains([]Mode{Replace, Merge, Append}, l.Mode):
 		return fmt.Errorf("mode %q is not replace, merge or append: %w", l.Mode, ErrUsage)
 	case ofMerge && l.Mode != Merge:
-		return fmt.Errorf("key, version, delete_when, deletes, on_equal, null_keys and write are of mode merge: %w", ErrUsage)
+		return fmt.Errorf("key, version, delete_when, deletes, on_equal, null_keys, write and search are of mode merge: %w", ErrUsage)
 	case ofAppend && l.Mode != Append:
 		return fmt.Errorf("event_id, look_back and on_conflict are of mode append: %w", ErrUsage)
 	case l.Mode == Replace && l.Cursor != "" && foldName(l.Cursor) != foldName(l.TimeColumn):

@@ -79,6 +79,7 @@ func newOwned(load Load, w Window, sc *iceberg.Schema) (*owned, error) {
 		}
 		o.scope = append(o.scope, eq)
 	}
+	slices.SortFunc(o.scope, func(a, b equality) int { return strings.Compare(a.field.Name, b.field.Name) })
 	return o, nil
 }
 
@@ -130,7 +131,7 @@ func (o *owned) scopeText() string {
 		if i > 0 {
 			b.WriteByte('&')
 		}
-		fmt.Fprintf(&b, "%s=%s", eq.field.Name, escapeScope(fmt.Sprint(eq.value)))
+		fmt.Fprintf(&b, "%s=%s", escapeScope(eq.field.Name), escapeScope(fmt.Sprint(eq.value)))
 	}
 	return b.String()
 }

@@ -38,10 +38,17 @@ type match struct {
 
 // candidates are the files of a survey, those that were looked into before with
 // what was found.
-func (m *merging) candidates(t *table.Table, found *survey) []*probed {
+func (m *merging) candidates(t *table.Table, found *survey) ([]*probed, error) {
+	where, err := m.newSearch(t)
+	if err != nil {
+		return nil, err
+	}
 	var out []*probed
 	known := map[string]*probed{}
 	for _, e := range slices.Concat(found.inside, found.straddles) {
+		if !where.mayHold(e.DataFile()) {
+			continue
+		}
 		positions, equalities := found.deletes.applying(e)
 		key := derivedKey(e.DataFile(), positions, equalities, t.Metadata().DefaultPartitionSpec())
 		p := m.probed[key]
@@ -53,7 +60,7 @@ func (m *merging) candidates(t *table.Table, found *survey) []*probed {
 		out = append(out, p)
 	}
 	m.probed = known
-	return out
+	return out, nil
 }
 
 // mayHold are the files whose bounds do not rule out that they hold a key of the
@@ -100,17 +107,17 @@ func signedBounds(df iceberg.DataFile, t iceberg.Type) bool {
 // probe looks the keys of the present pass up in those files that were not looked
 // into before, several at a time.
 func (m *merging) probe(ctx context.Context, t *table.Table, pass int, files []*probed) error {
+	files = slices.DeleteFunc(slices.Clone(files), func(p *probed) bool { return p.matches[pass] != nil })
+	m.advance(func(p *Progress) { p.FilesToSearch += len(files) })
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(m.Procs)
 	for _, p := range files {
-		if p.matches[pass] != nil {
-			continue
-		}
 		group.Go(func() (err error) {
 			defer Caught(&err)
 			found, live, err := m.probeFile(ctx, t, p.liveFile)
 			if err == nil {
 				p.matches[pass], p.live = found, live
+				m.advance(func(p *Progress) { p.FilesSearched++ })
 			}
 			return err
 		})

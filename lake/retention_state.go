@@ -38,6 +38,18 @@ func holdsState(p iceberg.Properties) bool {
 	return p[keyLoad] != "" && p[keyCoverage] != "" && p["source-snapshot-id"] == ""
 }
 
+// mirrored are the mirrors that a load's commit on main writes: its own, and those
+// of other loads that a rollback has left ahead of their newest snapshots, which
+// tell so only until they expire.
+func (j *loading) mirrored(meta table.Metadata, a *attempt) iceberg.Properties {
+	out, err := mirrors(meta, retention{})
+	if err != nil { // what cannot be read is left to those who do read it
+		out = iceberg.Properties{}
+	}
+	maps.Copy(out, a.state.properties(j.load.Name, a.id, a.sequence))
+	return out
+}
+
 // mirrors are the properties that keep the states of main which would
 // otherwise go with the snapshots that r does not keep.
 func mirrors(meta table.Metadata, r retention) (iceberg.Properties, error) {

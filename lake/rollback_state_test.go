@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 
 	"github.com/calve-data/calve/lake"
@@ -143,6 +144,24 @@ func TestRollbackState(t *testing.T) {
 			e.foreignAppend()
 			e.expire(1)
 		}},
+		"rolled back, written once, expired, without a log": {err: "ahead of the table", do: func(e *events) {
+			e.shortLog()
+			e.rollTo(e.loadDays(1, 2)[0])
+			e.foreignAppend()
+			e.expire(1)
+			e.forgetLog()
+		}},
+		"rolled back, another load, expired, without a log": {want: "2026-05-01/2026-05-02", do: func(e *events) {
+			e.shortLog()
+			e.load.TakeOver = true
+			e.rollTo(e.loadDays(1, 2)[0])
+			e.loadOther()
+			for range 4 {
+				e.foreignAppend()
+			}
+			e.expire(1)
+			e.forgetLog()
+		}},
 		"rolled back, expired by calve": {want: "2026-05-01/2026-05-02", do: func(e *events) {
 			e.rollTo(e.loadDays(1, 2)[0])
 			e.foreignAppend()
@@ -260,6 +279,20 @@ func TestRollbackState(t *testing.T) {
 	}
 }
 
+// shortLog creates the table with a log of one metadata file.
+func (e *events) shortLog() {
+	e.tb.Helper()
+	e.load.Properties = iceberg.Properties{table.MetadataPreviousVersionsMaxKey: "1"}
+}
+
+// forgetLog lets the log's metadata files be replaced by some that tell nothing.
+func (e *events) forgetLog() {
+	e.tb.Helper()
+	for _, text := range []string{"a", "b", "c"} {
+		e.set("note", text)
+	}
+}
+
 // coverageWith20 is a coverage with the 20th of May in it.
 func coverageWith20(coverage string) string {
 	const day = ",2026-05-20/2026-05-21"
@@ -312,4 +345,42 @@ func (e *events) anew(properties map[string]string) {
 	e.load.Table, e.load.Name = testenv.Ident("anew"), "state"
 	testenv.CreateTable(e.tb, e.cat, e.load.Table, old.Schema(), &spec, properties)
 	e.check = testenv.Check(e.tb, e.cat, e.load.Table, nil)
+}
+
+// TestStateWhileItsPastCannotBeRead: where old metadata files would tell that a
+// state was rolled back and just cannot be read, nothing is said of it.
+func TestStateWhileItsPastCannotBeRead(t *testing.T) {
+	t.Parallel()
+	e := withoutModel(t, testenv.Catalog(t), "state")
+	e.rollTo(e.loadDays(1, 2)[0])
+	e.foreignAppend()
+	e.foreignAppend()
+	e.expire(1)
+	failed := 0
+	look := func(at int, more bool) (fired bool) {
+		in := testenv.NewInjector(at, testenv.Fail)
+		in.StopAfter = more
+		tbl, err := in.Catalog(e.cat).LoadTable(t.Context(), e.load.Table)
+		if err != nil {
+			return true
+		}
+		states, err := lake.LoadStates(t.Context(), tbl, "")
+		if err != nil || len(states) != 1 {
+			t.Fatalf("%v, %v", states, err)
+		}
+		switch s := states[0]; {
+		case s.Err != nil && in.Fired():
+			failed++
+		case s.Err != nil || s.Coverage.String() != "2026-05-01/2026-05-02":
+			t.Errorf("effect %d, more after it: %v: coverage %q, %v", at, more, s.Coverage, s.Err)
+		}
+		return in.Fired()
+	}
+	for _, more := range []bool{false, true} {
+		for at := 0; look(at, more); at++ {
+		}
+	}
+	if failed == 0 {
+		t.Error("no failure was seen")
+	}
 }

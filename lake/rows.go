@@ -66,7 +66,7 @@ func scanOptions() []table.ScanOption {
 	return []table.ScanOption{table.WithMaxConcurrency(1), table.WithArrowBatchSize(1 << 14)}
 }
 
-// scan is the library's scan of the snapshot asked for: the head with the
+// scan is the library's scan of the snapshot asked for: a branch's head with the
 // table's present columns, or an older snapshot with its own.
 func (q RowsQuery) scan(t *table.Table) (*table.Scan, error) {
 	opts := scanOptions()
@@ -78,11 +78,10 @@ func (q RowsQuery) scan(t *table.Table) (*table.Scan, error) {
 		}
 		opts = append(opts, table.WithSnapshotID(q.SnapshotID))
 	case q.Branch != "" && q.Branch != table.MainBranch:
-		snap := meta.SnapshotByName(q.Branch)
-		if snap == nil {
+		if meta.SnapshotByName(q.Branch) == nil {
 			return nil, fmt.Errorf("the table has no branch %q: %w", q.Branch, ErrUsage)
 		}
-		opts = append(opts, table.WithSnapshotID(snap.SnapshotID))
+		return t.Scan(opts...).UseRef(q.Branch)
 	}
 	return t.Scan(opts...), nil
 }

@@ -75,7 +75,9 @@ func findState(parent parents, several map[int64]bool, meta table.Metadata, bran
 	// The first snapshot of all has no parent; a catalog such as Nessie shows a
 	// later one as if it were.
 	whole := oldest != nil && oldest.ParentSnapshotID == nil && (count > 1 || oldest.SequenceNumber <= 1 || several[oldest.SnapshotID])
-	past := meta.SnapshotByID(id) == nil && oldest != nil && sequence < oldest.SequenceNumber
+	// A snapshot whose number follows that of the mirror's and that has another
+	// parent is proof of a rollback.
+	past := meta.SnapshotByID(id) == nil && oldest != nil && sequence+1 < oldest.SequenceNumber
 	beside := oldest != nil && oldest.ParentSnapshotID != nil && *oldest.ParentSnapshotID == id
 	sure = held || whole || beside || oldest == nil
 	switch {

@@ -57,7 +57,7 @@ type wanted struct {
 }
 
 // mostLookedInto is how many rows of both sides may lie in the buckets that are
-// looked into; a single bucket is always.
+// looked into; a single bucket always is.
 const mostLookedInto = 20_000
 
 // differing marks buckets in which two tallies differ.
@@ -81,19 +81,30 @@ func differing(a, b *tally) *wanted {
 
 // lookedInto are the rows of a side that lie in marked buckets.
 type lookedInto struct {
+	// counts says how often each is there.
+	counts map[xxh3.Uint128]int64
+	// batches hold each row, but at most limit times: no more is shown of it.
 	batches []arrow.RecordBatch
 	hashes  [][]xxh3.Uint128
+	limit   int64
+}
+
+func newLookedInto(limit int64) *lookedInto {
+	return &lookedInto{counts: map[xxh3.Uint128]int64{}, limit: limit}
 }
 
 func (l *lookedInto) release() { releaseAll(l.batches) }
 
-// take copies the rows of a batch that lie in marked buckets, so that the batch
-// itself need not be kept.
+// take counts the rows of a batch that lie in marked buckets, and copies those
+// to keep, so that the batch itself need not be kept.
 func (l *lookedInto) take(ctx context.Context, rec arrow.RecordBatch, d *Digester, w *wanted) error {
 	var rows []int32
 	var hashes []xxh3.Uint128
 	err := d.hashes(rec, func(i int, h xxh3.Uint128) {
-		if w.marked[bucketOf(h)] {
+		if !w.marked[bucketOf(h)] {
+			return
+		}
+		if l.counts[h]++; l.counts[h] <= l.limit {
 			rows, hashes = append(rows, int32(i)), append(hashes, h)
 		}
 	})

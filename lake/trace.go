@@ -25,6 +25,9 @@ type Progress struct {
 	RowsRead, RowsOutside, RowsStaged int64
 	FilesStaged                       int
 	BytesStaged                       int64
+	// FilesSearched of FilesToSearch files of the table were read for the source's
+	// keys, in modes merge and append.
+	FilesSearched, FilesToSearch int
 }
 
 func (t *Trace) planned(p *Plan) {

@@ -87,7 +87,7 @@ func (j *loading) onlyFilesOf(s *standing, meta table.Metadata, found *survey) b
 func (j *loading) stateHolds(s *standing, head *table.Table) bool {
 	meta, tip := head.Metadata(), j.headOf(head)
 	known, err := readState(meta, j.load.Branch, tip, j.load.Name)
-	if err != nil || !known.equal(known.add(j.owned.window)) {
+	if err != nil || j.claimsAnew(meta, tip) || !known.equal(known.add(j.owned.window)) {
 		return false
 	}
 	s.state = known

@@ -1,6 +1,7 @@
 package lake
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -169,7 +170,7 @@ func (d *undoing) failed(op string, err error) error {
 // planOn finds what is to be undone on a table, and what that means.
 func (d *undoing) planOn(ctx context.Context, t *table.Table) (*UndoPlan, error) {
 	meta := t.Metadata()
-	if err := supported(meta); err != nil {
+	if err := cmp.Or(supported(meta), refuseTag(meta, d.Branch)); err != nil {
 		return nil, err
 	}
 	head := meta.SnapshotByName(d.Branch)
@@ -324,6 +325,9 @@ func stateBefore(past *expiredPast, to *table.Snapshot, load string) (known stat
 		}
 		oldest = s
 	}
+	if past.err != nil {
+		return state{}, nil, past.err
+	}
 	if oldest.ParentSnapshotID != nil {
 		return state{}, nil, fmt.Errorf("what load %q had loaded before is not known any more: its snapshots have expired, and the metadata log does not reach back to them: load the window again instead: %w", load, ErrRefused)
 	}
@@ -346,7 +350,6 @@ func (d *undoing) attemptOn(ctx context.Context, head *table.Table, _ bool) (*at
 	if err != nil {
 		return nil, err
 	}
-	d.plan.States = p.States
 	return &attempt{id: p.to, parent: &p.head, updates: p.updates, requires: []table.Requirement{
 		table.AssertTableUUID(head.Metadata().TableUUID()), table.AssertRefSnapshotID(d.Branch, &p.head),
 	}}, nil

@@ -364,3 +364,52 @@ func (e *events) undoFaultAt(at int, fault testenv.Fault) (fired bool, err error
 	_, err = l.Undo(ctx, lake.Undo{Table: e.load.Table})
 	return in.Fired(), err
 }
+
+// A tag is no branch: a commit to it would move it, and let what it keeps expire.
+func TestTagsAreNotCommittedTo(t *testing.T) {
+	t.Parallel()
+	e := newEvents(t, "tagged")
+	h := e.loadDays(1, 2)
+	e.update(table.NewSetSnapshotRefUpdate("v1", h[1], table.TagRef, 0, 0, 0))
+	before := e.table().MetadataLocation()
+	_, err := e.undo(lake.Undo{Branch: "v1"})
+	want(t, err, lake.ErrUsage)
+	e.load.Branch = "v1"
+	_, err = e.run(mayDay(3), source(t, event(3, mayDay(3)+"T01:00:00Z", 1)))
+	want(t, err, lake.ErrUsage)
+	if !strings.Contains(err.Error(), `"v1" is a tag`) {
+		t.Errorf("the error does not say why: %v", err)
+	}
+	if e.table().MetadataLocation() != before {
+		t.Error("the table was changed")
+	}
+}
+
+// TestUndoOnREST: a server takes an undo as it takes a load, with what the load
+// has kept in the table, and what comes after it.
+func TestUndoOnREST(t *testing.T) {
+	t.Parallel()
+	cat := testenv.RESTOn(t, testenv.MinIO(t))
+	e := &events{tb: t, cat: cat, model: &testenv.Model{}, load: lake.Load{Table: cat.Ident("undone"), TimeColumn: "event_time"}}
+	e.check = testenv.Check(t, e.cat, e.load.Table, e.model.Strings)
+	h := e.loadDays(1, 2)
+	a := e.load
+	e.load.Name, e.load.Scope, e.load.TakeOver = "b", map[string]string{"region": "us"}, true
+	e.replace(mayDay(1), testenv.NewEvent(50, mayDay(1)+"T01:00:00Z", "us", 1))
+	e.undone(lake.Undo{}, 50)
+	for key := range e.table().Properties() {
+		if strings.HasPrefix(key, "calve.load.b.") {
+			t.Errorf("property %s is left", key)
+		}
+	}
+	e.undone(lake.Undo{}, 2)
+	if e.head() != h[0] {
+		t.Errorf("head %d, want %d", e.head(), h[0])
+	}
+	e.wantProperties("undone", "2026-05-01/2026-05-02", "2026-05-02", h[0])
+	e.load = a
+	e.replace(mayDay(3), event(3, mayDay(3)+"T01:00:00Z", 1))
+	if r := e.replace(mayDay(3), event(3, mayDay(3)+"T01:00:00Z", 1)); r.Outcome != lake.Unchanged {
+		t.Errorf("again: %s", r.Outcome)
+	}
+}

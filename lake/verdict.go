@@ -58,7 +58,10 @@ func (v *verdict) empty() bool { return v.written == 0 && v.replaced == 0 }
 // decide finds the verdict on a table of which found are the files in reach.
 func (m *merging) decide(ctx context.Context, t *table.Table, found *survey) (*verdict, error) {
 	v := &verdict{wins: make([]bool, m.rows.rows), removed: map[*probed][]int64{}}
-	files := m.candidates(t, found)
+	files, err := m.candidates(t, found)
+	if err != nil {
+		return nil, err
+	}
 	for pass := range m.passes {
 		if err := m.keysOf(pass); err != nil {
 			return nil, err
@@ -241,9 +244,7 @@ func (m *merging) write(ctx context.Context, t *table.Table, s *store, v *verdic
 		return output{}, err
 	}
 	var rows int64
-	out.files, err = m.stageInto(ctx, t, m.fit, m.outputRows(ctx, t, v, rewritten, &rows), func(df iceberg.DataFile) {
-		m.Trace.fileStaged(df.FilePath(), df.Count(), df.FileSizeBytes())
-	})
+	out.files, err = m.stageInto(ctx, t, m.fit, m.outputRows(ctx, t, v, rewritten, &rows), m.noteStaged)
 	if err != nil {
 		return output{}, err
 	}

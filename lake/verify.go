@@ -46,7 +46,8 @@ type Loaded struct {
 	SnapshotID int64
 	At         time.Time
 	Run        string
-	// Digest is nil where the load said none, or left other columns out of it.
+	// Digest is nil where the load said none, or counted other columns in it: what is
+	// volatile was otherwise, or the table has lost one since.
 	Digest *Digest
 	// SameSource and SameSettings say whether the source's files are those of the
 	// load, and what was said of how to read them; see [Load].
@@ -190,19 +191,40 @@ func (v *verifying) readTable(ctx context.Context) iter.Seq2[arrow.RecordBatch, 
 		if v.base == nil {
 			return
 		}
-		q := RowsQuery{Branch: v.load.Branch}
-		scan, err := q.scan(v.planned)
+		batches, err := v.tableRows(ctx)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		f, err := fitOf(v.planned.Schema())
-		if err != nil {
-			yield(nil, err)
-			return
+		for rec, err := range batches {
+			if err != nil && v.expired(ctx, v.planned) {
+				err = fmt.Errorf("snapshot %s expired while it was read: %w: %w", v.baseName(), err, ErrTemporary)
+			}
+			if !yield(rec, err) || err != nil {
+				return
+			}
 		}
-		q.read(ctx, v.planned, f, scan, v.owned)(yield)
 	}
+}
+
+// tableRows are the table's rows with its own columns: the load may be about to
+// widen those that its scope is on.
+func (v *verifying) tableRows(ctx context.Context) (iter.Seq2[arrow.RecordBatch, error], error) {
+	sc := v.planned.Schema()
+	q := RowsQuery{Branch: v.load.Branch}
+	scan, err := q.scan(v.planned)
+	if err != nil {
+		return nil, err
+	}
+	f, err := fitOf(sc)
+	if err != nil {
+		return nil, err
+	}
+	in, err := newOwned(v.load, v.owned.window, sc)
+	if err != nil {
+		return nil, err
+	}
+	return q.read(ctx, v.planned, f, scan, in), nil
 }
 
 // readStaged writes the files that a load would and reads them back. They are

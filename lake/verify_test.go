@@ -5,11 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	"github.com/apache/arrow-go/v18/arrow"
+	"github.com/apache/iceberg-go"
+	"github.com/apache/iceberg-go/table"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/calve-data/calve/lake"
@@ -274,5 +278,152 @@ func TestVerifyIsBounded(t *testing.T) {
 		if !side.AtLeast || side.Count < 5_000 || side.Count > 15_000 || kept != 3 {
 			t.Errorf("%d rows, at least: %v, %d kept", side.Count, side.AtLeast, kept)
 		}
+	}
+}
+
+// TestVerifyOnABranch: a branch is read with the table's present columns, which
+// its newest snapshot may not have known.
+func TestVerifyOnABranch(t *testing.T) {
+	t.Parallel()
+	e := withoutModel(t, testenv.Catalog(t), "branch")
+	day := []testenv.Event{event(1, "2026-05-04T09:00:00Z", 1), event(2, "2026-05-04T10:00:00Z", 2)}
+	e.replace("2026-05-04", day...)
+	e.update(table.NewSetSnapshotRefUpdate("dev", e.head(), table.BranchRef, 0, 0, 0))
+	e.addColumn("fee")
+	e.load.Branch = "dev"
+	got, err := e.verified("2026-05-04", source(t, day...), lake.VerifyOptions{Stage: true})
+	if want := "source 2; staged files 2; table 2; equal"; err != nil || got != want {
+		t.Errorf("Verify = %s, %v, want %s", got, err, want)
+	}
+	rows, err := lake.Rows(t.Context(), e.table(), lake.RowsQuery{Branch: "dev"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, has := rows.Schema.FieldsByName("fee"); !has {
+		t.Errorf("the branch is read with the columns %v, want the table's", rows.Schema)
+	}
+}
+
+// TestVerifyBeforeAWidening: what the load would widen is narrow in the table,
+// the scope's column too.
+func TestVerifyBeforeAWidening(t *testing.T) {
+	t.Parallel()
+	for _, by := range [][]string{{}, {"n"}} {
+		e := &events{tb: t, cat: testenv.Catalog(t), load: lake.Load{
+			Table: testenv.Ident("narrow"), TimeColumn: "at", PartitionBy: by, Scope: map[string]string{"n": "5"}, Schema: lake.Evolve,
+		}}
+		e.check = testenv.Check(t, e.cat, e.load.Table, nil)
+		row := testenv.Row{"at": "2026-05-04T01:00:00Z", "n": 5}
+		if _, err := e.run("2026-05-04", numbered(t, int32s, row)); err != nil {
+			t.Fatal(err)
+		}
+		got, err := e.verified("2026-05-04", numbered(t, int64s, row), lake.VerifyOptions{})
+		if want := "source 1; table 1; equal"; err != nil || got != want {
+			t.Errorf("partitioned by %v: Verify = %s, %v, want %s", by, got, err, want)
+		}
+	}
+}
+
+// TestVerifyBesideAnExpiry: where the head goes while it is read, the comparing
+// can just be run again.
+func TestVerifyBesideAnExpiry(t *testing.T) {
+	t.Parallel()
+	e := newEvents(t, "expiring")
+	day := event(1, "2026-05-04T09:00:00Z", 1)
+	e.replace("2026-05-04", day)
+	src := source(t, day)
+	src.BeforeRead = func() {
+		src.BeforeRead = nil
+		e.replace("2026-05-04", event(1, "2026-05-04T09:00:00Z", 2))
+		e.maintained(expireAll(e.load.Table))
+	}
+	_, err := e.verified("2026-05-04", src, lake.VerifyOptions{})
+	want(t, err, lake.ErrTemporary)
+}
+
+// TestVerifyAfterAColumnWasDropped: the load's digest counts values that neither
+// side has any more, so that it blames none of them.
+func TestVerifyAfterAColumnWasDropped(t *testing.T) {
+	t.Parallel()
+	e := withoutModel(t, testenv.Catalog(t), "dropped")
+	day := []testenv.Event{event(1, "2026-05-04T09:00:00Z", 1), event(2, "2026-05-04T10:00:00Z", 2)}
+	e.replace("2026-05-04", day...)
+	sc := e.table().Schema()
+	e.update(table.NewAddSchemaUpdate(iceberg.NewSchema(sc.ID+1, sc.Fields()[:3]...)), table.NewSetCurrentSchemaUpdate(-1))
+	e.load.Schema = lake.Ignore
+	for _, tt := range []struct {
+		volatile []string
+		rows     []testenv.Event
+		want     string
+	}{
+		{nil, day, "source 2; table 2; equal"},
+		{nil, day[:1], "source 1; table 2; only in source 0:; only in table 1: 2; id 1/1 2/3; event_time 1/ 2/; region 1/ 2/; (the digest of the load counts other columns than can be compared now, so which side changed cannot be said)"},
+		{[]string{"region"}, day[:1], "source 1; table 2; only in source 0:; only in table 1: 2; id 1/1 2/3; event_time 1/ 2/; (the digest of the load counts other columns than can be compared now, so which side changed cannot be said)"},
+	} {
+		e.load.Volatile = tt.volatile
+		got, err := e.verified("2026-05-04", source(t, tt.rows...), lake.VerifyOptions{})
+		if diff := cmp.Diff(tt.want, got); diff != "" || err != nil {
+			t.Errorf("%v (-want +got):\n%s", err, diff)
+		}
+	}
+}
+
+// A merge of another window may have changed the rows of this one, too.
+func TestVerifyNamesAMergeOfAnotherWindow(t *testing.T) {
+	t.Parallel()
+	e := withoutModel(t, testenv.Catalog(t), "merged")
+	day := event(1, "2026-05-04T09:00:00Z", 1)
+	e.replace("2026-05-04", day)
+	replacing := e.load
+	e.load.Mode, e.load.Key, e.load.VersionBy, e.load.TakeOver = lake.Merge, []string{"id"}, []string{"value"}, true
+	if _, err := e.run("2026-05-05", source(t, event(1, "2026-05-05T09:00:00Z", 2))); err != nil {
+		t.Fatal(err)
+	}
+	e.load = replacing
+	e.load.TakeOver = true
+	got, err := e.verified("2026-05-04", source(t, day), lake.VerifyOptions{})
+	if err != nil || !strings.HasSuffix(got, "(the table changed since the load, by snapshot)") {
+		t.Errorf("Verify = %s, %v", got, err)
+	}
+}
+
+// TestVerifyAfterAWidening: values that another engine gave a wider type to are
+// still what the load wrote.
+func TestVerifyAfterAWidening(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		narrow arrow.DataType
+		wide   iceberg.Type
+		values []any
+	}{
+		{int32s, iceberg.PrimitiveTypes.Int64, []any{7, -5, nil, math.MinInt32}},
+		{floats, iceberg.PrimitiveTypes.Float64, []any{0.1, -5.5, nil, 3e38}},
+		{decimals(5, 2), iceberg.DecimalTypeOf(9, 2), []any{"1.25", "-999.99", nil}},
+		{decimals(5, 2), iceberg.DecimalTypeOf(38, 2), []any{"1.25", "-999.99", nil}},
+	} {
+		e := &events{tb: t, cat: testenv.Catalog(t), load: lake.Load{Table: testenv.Ident("widened"), TimeColumn: "at"}}
+		e.check = testenv.Check(t, e.cat, e.load.Table, nil)
+		var rows []testenv.Row
+		for _, v := range tc.values {
+			rows = append(rows, testenv.Row{"at": "2026-05-04T01:00:00Z", "n": v})
+		}
+		r, err := e.run("2026-05-04", numbered(t, tc.narrow, rows...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		fields := e.table().Schema().Fields()
+		fields[1].Type = tc.wide
+		e.update(table.NewAddSchemaUpdate(iceberg.NewSchema(1, fields...)), table.NewSetCurrentSchemaUpdate(-1))
+		l := &lake.Loader{Catalog: e.cat}
+		v, err := l.Verify(t.Context(), e.load, numbered(t, tc.narrow, rows...), window(t, "2026-05-04"), lake.VerifyOptions{Stage: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range v.Sides {
+			if s.Digest.String() != *r.Digest {
+				t.Errorf("%s as %s: the digest of the %s is %s, and of the load %s", tc.narrow, tc.wide, s.Name, s.Digest, *r.Digest)
+			}
+		}
+		v.Release()
 	}
 }

@@ -18,6 +18,10 @@ type answer interface {
 	ended(f failure) any
 }
 
+// severalLines is what an answer of several lines has ended in: all of them, and
+// those that were not printed before.
+type severalLines struct{ all, rest []any }
+
 // noAnswer is the answer of a command that has printed its result already, or
 // has none: only a failure is left to say.
 type noAnswer struct{}
@@ -52,8 +56,8 @@ func (a *app) answers(v answer) {
 	a.answer = v
 }
 
-// respond writes the answer as one line to the result file, then prints it as
-// the last line of stdout. The file comes first: stdout may be blocked or gone.
+// respond writes the answer, one line or several, to the result file, then prints
+// it as the last of stdout. The file comes first: stdout may be blocked or gone.
 func (a *app) respond(f failure) error {
 	a.mu.Lock()
 	value := a.answer.ended(f)
@@ -61,20 +65,39 @@ func (a *app) respond(f failure) error {
 	if value == nil || !a.json && a.resultFile == "" {
 		return nil
 	}
-	line, err := jsonLine(value)
+	said, several := value.(severalLines)
+	if !several {
+		said = severalLines{[]any{value}, []any{value}}
+	}
+	file, err := encodeLines(said.all)
+	if err != nil {
+		return err
+	}
+	out, err := encodeLines(said.rest)
 	if err != nil {
 		return err
 	}
 	if a.resultFile != "" {
-		err = writeByRename(a.resultFile, line)
+		err = writeByRename(a.resultFile, file)
 	}
 	close(a.written)
 	if a.json {
-		if _, e := a.stdout.Write(line); e != nil {
+		if _, e := a.stdout.Write(out); e != nil {
 			err = errors.Join(err, fmt.Errorf("write the result: %w", e))
 		}
 	}
 	return err
+}
+
+func encodeLines(values []any) (text []byte, err error) {
+	for _, v := range values {
+		line, err := jsonLine(v)
+		if err != nil {
+			return nil, err
+		}
+		text = append(text, line...)
+	}
+	return text, nil
 }
 
 // jsonLine encodes v as one line, text as it is.

@@ -16,6 +16,7 @@ import (
 // commands is the command line. What each command does is in its own file.
 type commands struct {
 	Load     loadCommand     `cmd:"" help:"Load a window of a source into a table."`
+	Backfill backfillCommand `cmd:"" help:"Load many windows, one after another or several at a time."`
 	Plan     planCommand     `cmd:"" help:"Show what a load would do, touching nothing."`
 	Verify   verifyCommand   `cmd:"" help:"Compare a window of the table with its source, and say why they differ."`
 	Check    checkCommand    `cmd:"" help:"Say whether a load is safe to run again, before it runs."`

@@ -74,6 +74,7 @@ type loadConfig struct {
 	OnEqual    string   `yaml:"on_equal"`
 	NullKeys   string   `yaml:"null_keys"`
 	Write      string   `yaml:"write"`
+	Search     string   `yaml:"search"`
 	EventID    eventID  `yaml:"event_id"`
 	LookBack   string   `yaml:"look_back"`
 	OnConflict string   `yaml:"on_conflict"`

@@ -120,6 +120,7 @@ func (a *app) explain(ctx context.Context, err error) failure {
 		if errors.As(err, &missing) {
 			hint = meantColumn(missing)
 		}
+		hint = hintOfMany(err, hint)
 		return failure{e.code, e.outcome, lake.ReceiptError{
 			Code: e.code, Kind: e.kind,
 			Message: a.hide(err.Error()),
@@ -129,6 +130,20 @@ func (a *app) explain(ctx context.Context, err error) failure {
 	return failure{}
 }
 
+// hintOfMany is the hint where several windows were to be loaded: what the table
+// is after one load that failed it is not after many.
+func hintOfMany(err error, hint string) string {
+	const rest = "the windows that landed stay; run the same command with --only-gaps to load the rest"
+	var many *lake.BackfillError
+	switch {
+	case !errors.As(err, &many) || errors.Is(err, lake.ErrSkipped):
+		return hint
+	case hint == "" || strings.Contains(hint, "the table is"):
+		return rest
+	}
+	return hint + "; " + rest
+}
+
 // interruption is how a command ends by a signal.
 func (a *app) interruption(by interrupted, err error) failure {
 	code, hint := 128+int(by.signal), "the table is as it was: run the same command again"
@@ -136,7 +151,7 @@ func (a *app) interruption(by interrupted, err error) failure {
 		hint = "the table is old or new, never half: run the same command again"
 	}
 	return failure{code, lake.Interrupted, lake.ReceiptError{
-		Code: code, Kind: "interrupted", Message: a.hide(err.Error()), Hint: hint,
+		Code: code, Kind: "interrupted", Message: a.hide(err.Error()), Hint: hintOfMany(err, hint),
 	}}
 }
 

@@ -17,6 +17,7 @@ type historyCommand struct {
 	Branch string `placeholder:"NAME" help:"Branch of the table. Default: main."`
 	JSON   bool   `help:"Print one JSON object a line."`
 
+	Watermark bool `group:"gaps" help:"Print how far each load has come without a gap; with --load, that alone."`
 	gapFlags
 
 	catalogFlags
@@ -34,7 +35,10 @@ outlives expired snapshots. It says what was loaded, not that the rows are still
 what others deleted since is no gap. The clock is not asked: without --to, gaps are
 looked for up to the end of the last window that was loaded, without --from, from the
 first on. A coverage of very many windows forgets the oldest; what it does not know any
-more is printed as unknown.
+more is printed as unknown. calve backfill --only-gaps loads what is missing.
+
+--watermark prints how far each load has come without a gap since its first window. It
+is read from the same place; a load of an older window does not move it back.
 
 --html draws the same as a calendar, with the rows, snapshots and runs of the windows
 whose snapshots the table still has.
@@ -45,12 +49,13 @@ Examples:
     calve history analytics.payments --json
     calve history analytics.payments --gaps --every 1d
     calve history analytics.payments --gaps --from 2026-01-01 --to 2026-06-01 --load payments
+    calve history analytics.payments --watermark --load payments
     calve history analytics.payments --html coverage.html` +
 		codes(0, 1, 2, 10, 75, 130)
 }
 
 func (c *historyCommand) Run(ctx context.Context, a *app) error {
-	if err := c.check(); err != nil {
+	if err := c.checkFlags(); err != nil {
 		return err
 	}
 	_, t, done, err := c.lookAt(ctx, a, c.Table)
@@ -63,6 +68,9 @@ func (c *historyCommand) Run(ctx context.Context, a *app) error {
 	}
 	if c.Gaps {
 		return c.printGaps(ctx, a, t)
+	}
+	if c.Watermark {
+		return c.printWatermarks(ctx, a, t)
 	}
 	entries, err := lake.History(t, c.Branch)
 	if err != nil {

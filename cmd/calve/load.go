@@ -12,14 +12,19 @@ import (
 	"github.com/calve-data/calve/lake"
 )
 
-type loadCommand struct {
-	selectionFlags
-	sinceFlags
-
+// runFlags say how one run of a load goes.
+type runFlags struct {
 	CommitUnchanged bool `help:"Commit a snapshot also where the table holds these rows of the window already."`
 	IfChanged       bool `help:"Do not read the source where its files are those that were loaded, by their names, sizes and etags, and are read in the same way by the same version of calve."`
 
-	RunLabel   string `name:"run" placeholder:"LABEL" help:"A label from the orchestrator, kept in the snapshot. It never means that a load is done already."`
+	RunLabel string `name:"run" placeholder:"LABEL" help:"A label from the orchestrator, kept in the snapshot. It never means that a load is done already."`
+}
+
+type loadCommand struct {
+	selectionFlags
+	sinceFlags
+	runFlags
+
 	JSON       bool   `help:"Print the receipt as one line of JSON, the last of stdout, also on failure."`
 	ResultFile string `placeholder:"FILE" help:"Write the same line to this file, by rename."`
 	Quiet      bool   `short:"q" help:"No window, plan or progress on stderr."`
@@ -64,6 +69,7 @@ func (c *loadCommand) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	a.answers(loadAnswer{lake.Receipt{Load: s.load.Name, Table: s.load.TableName(), Branch: cmp.Or(s.load.Branch, table.MainBranch), Window: s.window.JSON()}})
+	boundHeap(c.Memory)
 	show := newProgress(a.stderr, c.Quiet)
 	cat, embedded, err := c.open(ctx, s.config)
 	if err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/dustin/go-humanize"
 
@@ -19,6 +20,7 @@ type modeFlags struct {
 	OnEqual    string   `placeholder:"WHICH" group:"mode" help:"Which row counts if the versions are equal and other values are not: source (default), keep (the table's), or error."`
 	NullKeys   string   `placeholder:"HOW" group:"mode" help:"What NULL in a key column is: error (default), or match, a value that equals itself."`
 	Write      string   `placeholder:"HOW" group:"mode" help:"How a merge takes rows out of files: copy-on-write (default), or merge-on-read, by position deletes, which is far less work where few rows change."`
+	Search     string   `placeholder:"WHERE" group:"mode" help:"Where a merge looks for keys: all (default), or partitions(EXPR, …), such as partitions(month(placed_on)): only in the partitions of the source's rows, where a key never moves to another one of these."`
 	EventID    []string `name:"event-id" placeholder:"COLUMN" group:"mode" help:"Columns that are the same in each delivery of an event."`
 	HashOf     []string `placeholder:"COLUMN" group:"mode" help:"In place of --event-id: rows with the same values in these columns are one event."`
 	LookBack   string   `placeholder:"STEP" group:"mode" help:"How far around the window ids are looked for in the table, such as 7d. Default: in the window."`
@@ -31,7 +33,7 @@ func (f modeFlags) override(l *loadConfig) {
 	for _, o := range []struct {
 		to   *string
 		from string
-	}{{&l.Mode, f.Mode}, {&l.DeleteWhen, f.DeleteWhen}, {&l.Deletes, f.Deletes}, {&l.OnEqual, f.OnEqual}, {&l.NullKeys, f.NullKeys}, {&l.LookBack, f.LookBack}, {&l.OnConflict, f.OnConflict}, {&l.Cursor, f.Cursor}, {&l.Write, f.Write}} {
+	}{{&l.Mode, f.Mode}, {&l.DeleteWhen, f.DeleteWhen}, {&l.Deletes, f.Deletes}, {&l.OnEqual, f.OnEqual}, {&l.NullKeys, f.NullKeys}, {&l.LookBack, f.LookBack}, {&l.OnConflict, f.OnConflict}, {&l.Cursor, f.Cursor}, {&l.Write, f.Write}, {&l.Search, f.Search}} {
 		if o.from != "" {
 			*o.to = o.from
 		}
@@ -57,6 +59,9 @@ func (l loadConfig) applyMode(to *lake.Load) (err error) {
 	to.Write = lake.WriteMode(l.Write)
 	to.EventID, to.HashOf, to.OnConflict = l.EventID.Columns, l.EventID.HashOf, lake.OnConflict(l.OnConflict)
 	to.Cursor = l.Cursor
+	if to.SearchIn, err = searchIn(l.Search); err != nil {
+		return err
+	}
 	for _, name := range l.EventID.HashOf {
 		if c := l.Columns[name]; c.Derive != "" {
 			return usage("event_id: hash_of must not name %q, which is derived: it tells deliveries of one event apart", name)
@@ -70,12 +75,35 @@ func (l loadConfig) applyMode(to *lake.Load) (err error) {
 	return nil
 }
 
+// searchIn reads search: all, or partitions(EXPR, …).
+func searchIn(text string) ([]string, error) {
+	if text == "" || text == "all" {
+		return nil, nil
+	}
+	inner, ok := strings.CutPrefix(strings.TrimSpace(text), "partitions(")
+	if ok {
+		inner, ok = strings.CutSuffix(inner, ")")
+	}
+	list := splitExpressions([]string{inner})
+	if !ok || len(list) == 0 {
+		return nil, usage("search %q is not all, or partitions(EXPR, …) with expressions of partition_by, such as partitions(month(placed_on))", text)
+	}
+	return list, nil
+}
+
 // printByKey prints what became of the rows of a load by keys.
 func printByKey(out io.Writer, r lake.Receipt) {
-	n := r.ByKey
-	if n == nil {
+	if r.ByKey == nil {
 		return
 	}
+	fmt.Fprintf(out, "by key     %s\n", keysText(r.ByKey))
+	for _, text := range r.Conflicts {
+		fmt.Fprintf(out, "conflict   %s\n", text)
+	}
+}
+
+// keysText says what became of the rows of a load by keys.
+func keysText(n *lake.KeyCounts) string {
 	var parts []string
 	for _, c := range []struct {
 		n    int64
@@ -95,8 +123,5 @@ func printByKey(out io.Writer, r lake.Receipt) {
 			parts = append(parts, humanize.Comma(c.n)+" "+c.what)
 		}
 	}
-	fmt.Fprintf(out, "by key     %s\n", listOr(parts, "nothing"))
-	for _, text := range r.Conflicts {
-		fmt.Fprintf(out, "conflict   %s\n", text)
-	}
+	return listOr(parts, "nothing")
 }

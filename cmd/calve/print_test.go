@@ -181,10 +181,13 @@ func TestProgressIsALineNowAndThen(t *testing.T) {
 		p.progress(lake.Progress{RowsRead: 1000 * int64(at.Sub(p.begun)/time.Second), FilesStaged: 1})
 	}
 	p.attempt(1, nil)
+	*at = at.Add(10 * time.Second)
+	p.progress(lake.Progress{RowsRead: 25_000, FilesSearched: 3, FilesToSearch: 12})
 	p.attempt(2, errors.New("the head moved"))
 	p.end()
 	want := "read   10,000 rows (10 MiB of 40 MiB), staged 0 rows in 1 file, 0 B, 1,000 rows/s, 30s left\n" +
 		"read   20,000 rows (20 MiB of 40 MiB), staged 0 rows in 1 file, 0 B, 1,000 rows/s, 20s left\n" +
+		"search 25,000 rows, whose keys are looked up: 3 of 12 files read\n" +
 		"commit attempt 2: the head moved\n"
 	if out.String() != want {
 		t.Errorf("got\n%swant\n%s", out.String(), want)

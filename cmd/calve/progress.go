@@ -83,6 +83,10 @@ func (p *progress) progress(now lake.Progress) {
 		return
 	}
 	p.last = at
+	if now.FilesToSearch > 0 && now.FilesStaged == 0 {
+		p.searching(now)
+		return
+	}
 	rows := plural(now.RowsRead, "row")
 	rate := humanize.Comma(int64(float64(now.RowsRead)/at.Sub(p.begun).Seconds())) + " rows/s"
 	read := p.bytes.Load() - p.skipped
@@ -93,6 +97,17 @@ func (p *progress) progress(now lake.Progress) {
 	}
 	fmt.Fprintf(p.out, "read   %s (%s), staged %s in %s, %s, %s%s\n",
 		rows, p.share(read), plural(now.RowsStaged, "row"), plural(int64(now.FilesStaged), "file"), humanize.IBytes(uint64(now.BytesStaged)), rate, p.left(read, at))
+}
+
+// searching tells how far the source's keys were looked up in the table.
+func (p *progress) searching(now lake.Progress) {
+	text := fmt.Sprintf("%s, whose keys are looked up: %d of %s read", plural(now.RowsRead, "row"), now.FilesSearched, plural(int64(now.FilesToSearch), "file"))
+	if p.width > 0 {
+		fmt.Fprintf(p.out, "\r%s\x1b[K", text[:min(len(text), p.width-1)])
+		p.drawn = true
+		return
+	}
+	fmt.Fprintf(p.out, "search %s\n", text)
 }
 
 // share says how much of the source was read. Parts of Parquet files that cannot

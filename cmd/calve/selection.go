@@ -16,12 +16,16 @@ import (
 	"github.com/calve-data/calve/lake"
 )
 
-// selectionFlags say what to load: a load of calve.yaml by its name, or
-// everything by flags, or both, where the flags override the file.
+// selectionFlags say what to load, and which window of it.
 type selectionFlags struct {
-	Name string `arg:"" optional:"" name:"load" help:"Name of a load in calve.yaml."`
-
 	windowFlags
+	loadFlags
+}
+
+// loadFlags say what to load: a load of calve.yaml by its name, or everything by
+// flags, or both, where the flags override the file.
+type loadFlags struct {
+	Name string `arg:"" optional:"" name:"load" help:"Name of a load in calve.yaml."`
 
 	Source    string            `placeholder:"PATTERN" group:"source" help:"Files to load, a path or an s3:// URL with * and ?."`
 	Type      string            `placeholder:"TYPE" group:"source" help:"csv, ndjson or parquet. Default: by the name's ending."`
@@ -44,7 +48,7 @@ type selectionFlags struct {
 
 	modeFlags
 
-	Memory byteSize `placeholder:"SIZE" help:"Bound on the memory of one load. Default: 1GiB."`
+	Memory byteSize `placeholder:"SIZE" help:"Bound on the memory of all that is loaded at a time. Default: 1GiB."`
 
 	catalogFlags
 }
@@ -77,7 +81,7 @@ func (f *selectionFlags) resolve(a *app) (selection, error) {
 }
 
 // resolveIn is resolve with the window that a function gives.
-func (f *selectionFlags) resolveIn(a *app, window func() (lake.Window, *time.Location, error)) (s selection, err error) {
+func (f *loadFlags) resolveIn(a *app, window func() (lake.Window, *time.Location, error)) (s selection, err error) {
 	if s.config, err = f.read(a); err != nil {
 		return s, err
 	}
@@ -130,7 +134,7 @@ func (l loadConfig) settings() string {
 }
 
 // override lays the flags over l.
-func (f *selectionFlags) override(l *loadConfig) error {
+func (f *loadFlags) override(l *loadConfig) error {
 	set := func(to *string, from string) {
 		if from != "" {
 			*to = from
@@ -177,7 +181,7 @@ func (f *selectionFlags) override(l *loadConfig) error {
 }
 
 // complete names what is missing in l, as the user would write it.
-func (f *selectionFlags) complete(c *config, l loadConfig) error {
+func (f *loadFlags) complete(c *config, l loadConfig) error {
 	var missing []string
 	for _, need := range []struct{ value, flag, key string }{
 		{l.Source.Path, "--source", "source.path"},
