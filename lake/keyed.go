@@ -122,7 +122,7 @@ func (m *keyed) hold(ctx context.Context) error {
 	}
 	digest := digester.Digest()
 	m.digest = &digest
-	m.passes = int(size/(m.Memory/4)) + 1
+	m.passes = int(size/max(m.Memory/4, 1)) + 1
 	m.inTable = -1
 	return nil
 }

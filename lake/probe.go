@@ -90,7 +90,18 @@ func mayHoldAny(df iceberg.DataFile, field iceberg.NestedField, values [][]byte)
 	}
 	low, okLow := orderedBound(field.Type, df.LowerBoundValues()[field.ID])
 	high, okHigh := orderedBound(field.Type, df.UpperBoundValues()[field.ID])
-	return !okLow || !okHigh || anyWithin(values, low, high)
+	if !okLow || !okHigh || bytes.Compare(low, high) > 0 || signedBounds(df, field.Type) {
+		return true
+	}
+	return anyWithin(values, low, high)
+}
+
+// signedBounds reports whether the bounds may be those of another order: Iceberg's
+// Java library took UUIDs for pairs of signed numbers when it compared those of
+// several row groups (apache/iceberg#14216).
+func signedBounds(df iceberg.DataFile, t iceberg.Type) bool {
+	_, uuids := t.(iceberg.UUIDType)
+	return uuids && !ownFile(df)
 }
 
 // probe looks the keys of the present pass up in those files that were not looked
