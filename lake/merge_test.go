@@ -435,6 +435,7 @@ func TestMergeSettings(t *testing.T) {
 		"unknown version":      func(l *lake.Load) { l.VersionBy = []string{"version"} },
 		"no condition":         func(l *lake.Load) { l.DeleteWhen = "status" },
 		"two values":           func(l *lake.Load) { l.DeleteWhen = "status = 'a', 'b'" },
+		"a word for a value":   func(l *lake.Load) { l.DeleteWhen = "status = NULL" },
 		"unknown column":       func(l *lake.Load) { l.DeleteWhen = "op = 'D'" },
 		"a value of no number": func(l *lake.Load) { l.DeleteWhen = "seq = 'D'" },
 		"deletes alone":        func(l *lake.Load) { l.Deletes, l.DeleteWhen = lake.HardDeletes, "" },
