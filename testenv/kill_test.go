@@ -48,6 +48,8 @@ type shape struct {
 	// merges is true where the rows are merged by id, each newer than that of
 	// before.
 	merges bool
+	// appends is true where the rows are appended by id, some of which are of before.
+	appends bool
 }
 
 func shapes() []shape {
@@ -71,6 +73,9 @@ func shapes() []shape {
 			NewEvent(1, "2026-05-04T05:00:00Z", "eu", 7), NewEvent(2, "2026-05-04T09:00:00Z", "us", 3),
 			NewEvent(3, "2026-05-04T11:00:00Z", "gone", 3), NewEvent(5, "2026-05-04T05:00:00Z", "eu", 5),
 		}},
+		{name: "append", before: before, window: "2026-05-04", appends: true, rows: []Event{
+			NewEvent(5, "2026-05-04T05:00:00Z", "eu", 5), NewEvent(3, "2026-05-04T10:30:00Z", "eu", 3), NewEvent(6, "2026-05-04T06:00:00Z", "us", 6),
+		}},
 	}
 }
 
@@ -81,6 +86,9 @@ func (s shape) as(id table.Identifier) lake.Load {
 		load.Mode, load.Key, load.VersionBy, load.DeleteWhen = lake.Merge, []string{"id"}, []string{"event_time", "value"}, "region = 'gone'"
 		load.Write = lake.MergeOnRead
 	}
+	if s.appends {
+		load.Mode, load.EventID = lake.Append, []string{"id"}
+	}
 	return load
 }
 
@@ -88,7 +96,7 @@ func (s shape) as(id table.Identifier) lake.Load {
 func (s shape) want(tb testing.TB) []string {
 	m := &Model{}
 	m.Append(s.before...)
-	if s.merges {
+	if s.merges || s.appends { // what is appended twice is the same row
 		m.Delete(func(old Event) bool { return slices.ContainsFunc(s.rows, func(e Event) bool { return e.ID == old.ID }) })
 		m.Append(s.rows...)
 	} else {
@@ -121,6 +129,9 @@ func (s shape) job(tb testing.TB, at *site, name string) *job {
 		j := at.newJob(tb, name, s.window, lines...)
 		if s.merges {
 			j.flags = []string{"--mode", "merge", "--key", "id", "--version-by", "event_time,value", "--delete-when", "region = 'gone'", "--write", "merge-on-read"}
+		}
+		if s.appends {
+			j.flags = []string{"--mode", "append", "--event-id", "id"}
 		}
 		return j
 	}
