@@ -15,6 +15,7 @@ import (
 type checkCommand struct {
 	selectionFlags
 
+	Keys       bool   `help:"Also look for keys, or ids of events, that the table holds twice: reads their columns of all rows of the table, within --memory, up to a few times."`
 	Strict     bool   `help:"Exit with 13 for warnings, too."`
 	JSON       bool   `help:"Print the findings as one line of JSON, the last of stdout, also on failure."`
 	ResultFile string `placeholder:"FILE" help:"Write the same line to this file, by rename."`
@@ -25,7 +26,8 @@ func (checkCommand) Help() string {
 	return `Says whether a load is safe to run again and again: from what calve.yaml and flags say
 of it, before it ever ran, and from the table once it exists. With a window it also
 looks whether the source has files for it and whether the table's can be replaced;
-without, at the window that was loaded last. No row is read and nothing written.
+without, at the window that was loaded last. No row is read, but for --keys, and nothing
+written.
 
 What it finds is unsafe (rows would be lost or doubled, or the load is refused so that
 they are not), a warning or a note. Each finding has a page in docs/checks.
@@ -33,7 +35,8 @@ they are not), a warning or a note. Each finding has a page in docs/checks.
 Examples:
 
     calve check payments
-    calve check payments --window 2026-05-04 --strict     in CI` +
+    calve check payments --window 2026-05-04 --strict     in CI
+    calve check orders --keys                              is each key there once?` +
 		codes(0, 1, 2, 10, 13, 75, 130)
 }
 
@@ -50,6 +53,9 @@ func (c *checkCommand) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
+	if c.Keys {
+		boundHeap(c.Memory)
+	}
 	answer := checkAnswer{Load: s.load.Name, Table: s.load.TableName(), Window: s.window.JSON(), Findings: []foundAnswer{}}
 	a.answers(answer)
 	cat, embedded, done, err := c.openToLook(ctx, s.config)
@@ -61,11 +67,11 @@ func (c *checkCommand) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	loader := lake.Loader{Catalog: cat, Timeout: c.Timeout, Version: programVersion()}
+	loader := lake.Loader{Catalog: cat, Memory: int64(c.Memory), Timeout: c.Timeout, Version: programVersion()}
 	if embedded || c.CreateNamespace {
 		loader.Catalog = namespaceToCome{cat}
 	}
-	checked, err := loader.Check(ctx, s.load, src, lake.CheckOptions{Window: s.window, TimeType: s.timeType()})
+	checked, err := loader.Check(ctx, s.load, src, lake.CheckOptions{Window: s.window, TimeType: s.timeType(), Keys: c.Keys})
 	if err != nil {
 		return err
 	}
