@@ -14,6 +14,7 @@ import (
 
 type checkCommand struct {
 	selectionFlags
+	sinceFlags
 
 	Keys       bool   `help:"Also look for keys, or ids of events, that the table holds twice: reads their columns of all rows of the table, within --memory, up to a few times."`
 	Strict     bool   `help:"Exit with 13 for warnings, too."`
@@ -49,7 +50,11 @@ func (c *checkCommand) Run(ctx context.Context, a *app) error {
 			return err
 		}
 	}
-	s, err := c.resolveIn(a, c.parse)
+	window := c.parse
+	if c.From == watermarkWord {
+		window = c.window(c.windowFlags)
+	}
+	s, err := c.resolveIn(a, window)
 	if err != nil {
 		return err
 	}
@@ -70,6 +75,9 @@ func (c *checkCommand) Run(ctx context.Context, a *app) error {
 	loader := lake.Loader{Catalog: cat, Memory: int64(c.Memory), Timeout: c.Timeout, Version: programVersion()}
 	if embedded || c.CreateNamespace {
 		loader.Catalog = namespaceToCome{cat}
+	}
+	if err := c.since(ctx, io.Discard, c.windowFlags, &s, &loader); err != nil {
+		return err
 	}
 	checked, err := loader.Check(ctx, s.load, src, lake.CheckOptions{Window: s.window, TimeType: s.timeType(), Keys: c.Keys})
 	if err != nil {

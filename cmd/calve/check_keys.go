@@ -199,10 +199,11 @@ func (c checkedLoad) mergesNulls() string {
 }
 
 func (c checkedLoad) readsOnce() string {
-	if c.load.Mode != lake.Merge && c.load.Mode != lake.Append || c.load.Cursor == "" || c.told.Overlap != "" {
+	byCursor := c.load.Cursor != "" && (c.load.Mode == lake.Merge || c.load.Mode == lake.Append)
+	if c.overlap != "" || !byCursor && !c.sinceWatermark {
 		return ""
 	}
-	return fmt.Sprintf("windows are on %s and no overlap is given: a row that the source shows only after its window was loaded, as of a transaction that commits late, is missed by calve load --from watermark", c.load.Cursor)
+	return fmt.Sprintf("windows are on %s and no overlap is given: a row that the source shows only after its window was loaded, as of a transaction that commits late, is missed by calve load --from watermark", c.windowColumn())
 }
 
 func (c checkedLoad) forgetsDeletes() string {

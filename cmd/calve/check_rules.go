@@ -23,6 +23,10 @@ type checkedLoad struct {
 	reached catalog.Reached
 	// unit is that of the path's template; zero where it has none.
 	unit lake.Step
+	// overlap is the overlap that is given, sinceWatermark true where the window is
+	// to begin at the watermark.
+	overlap        string
+	sinceWatermark bool
 }
 
 // loadCheck is a rule on what file and flags say of a load.
@@ -110,7 +114,7 @@ func (c *checkCommand) all(s selection, checked *lake.Checked) ([]lake.Finding, 
 	if err != nil {
 		return nil, err
 	}
-	of := checkedLoad{selection: s, Checked: checked, reached: reached, unit: s.source.Unit()}
+	of := checkedLoad{selection: s, Checked: checked, reached: reached, unit: s.source.Unit(), overlap: cmp.Or(c.Overlap, s.told.Overlap), sinceWatermark: c.From == watermarkWord}
 	found := slices.Clone(checked.Findings)
 	for _, r := range loadChecks {
 		known := slices.ContainsFunc(found, func(f lake.Finding) bool { return f.ID == r.id })
