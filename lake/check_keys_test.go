@@ -62,14 +62,21 @@ func TestCheckIDsTwice(t *testing.T) {
 	t.Run("rows of another scope", func(t *testing.T) {
 		load := e.load
 		load.Scope = map[string]string{"region": "us"}
+		us := testenv.NewEvent(9, "2026-05-01T13:00:00Z", "us", 1)
+		testenv.AppendRows(t, e.cat, load.Table, us.Row(), event(9, "2026-05-01T13:00:00Z", 1).Row()) // in one file
+		e.model.Append(us, event(9, "2026-05-01T13:00:00Z", 1))
 		if f := finding(t, loader, load, all, "doubled-ids"); f.ID != "" {
+			t.Error(f.Message)
+		}
+		load.Scope = nil
+		if f := finding(t, loader, load, all, "doubled-ids"); !strings.Contains(f.Message, "3 of them in 6 rows") {
 			t.Error(f.Message)
 		}
 	})
 	t.Run("a hash of other columns", func(t *testing.T) {
 		load := e.load
 		load.EventID, load.HashOf = nil, []string{"region", "value"}
-		if f := finding(t, loader, load, all, "doubled-ids"); !strings.Contains(f.Message, "events are in the table more than once, 1 of them in 6 rows") || !strings.Contains(f.Message, "region=eu, value=1") {
+		if f := finding(t, loader, load, all, "doubled-ids"); !strings.Contains(f.Message, "events are in the table more than once, 1 of them in 7 rows") || !strings.Contains(f.Message, "region=eu, value=1") {
 			t.Error(f.Message)
 		}
 	})
@@ -89,7 +96,8 @@ func TestCheckKeysTwice(t *testing.T) {
 		o := newOrders(t, "doubled")
 		all := lake.CheckOptions{Keys: true}
 		first := order{1, "2026-05-01", "2026-05-01T10:00:00Z", 1, "new"}
-		o.merge("2026-05-01", lake.KeyCounts{Inserted: 2}, first, order{2, "2026-05-01", "2026-05-01T11:00:00Z", 2, "new"})
+		o.merge("2026-05-01", lake.KeyCounts{Inserted: 4}, first, order{2, "2026-05-01", "2026-05-01T11:00:00Z", 2, "new"},
+			order{3, "2026-05-01", "2026-05-01T11:00:00Z", 2, "new"}, order{4, "2026-05-01", "2026-05-01T11:00:00Z", 2, "new"})
 		o.merge("2026-05-02", lake.KeyCounts{Updated: 1}, order{1, "2026-05-02", "2026-05-02T10:00:00Z", 3, "paid"})
 		testenv.AppendRows(t, o.cat, o.load.Table, testenv.Row{"placed_on": "2026-05-01", "seq": 1}, testenv.Row{"placed_on": "2026-05-01", "seq": 1})
 		o.wild = []string{"NULL 2026-05-01 NULL 1 NULL", "NULL 2026-05-01 NULL 1 NULL"}
