@@ -36,7 +36,7 @@ SOAK     ?= 30m
 # The packages that start goroutines: only there can a race be; and tests in them
 # that start programs, which have no race detector in them, or other engines.
 RACE     := $(addsuffix /...,$(addprefix ./,$(wildcard arrowio lake testenv)))
-RACELESS := ^Test(Kill|EightProcesses|OneWindowTwice|StoppedProcess|Signals|SecondSignal|EveryWayOut|StdoutIsGone|SilentCatalog|Readers)
+RACELESS := ^Test(Kill|OneWindowTwice|StoppedProcess|Signals|SecondSignal|EveryWayOut|StdoutIsGone|SilentCatalog|Readers)
 
 .DEFAULT_GOAL := help
 

@@ -25,8 +25,12 @@ func (e *events) appends(text string, want lake.KeyCounts, rows []testenv.Event,
 	if err != nil {
 		e.tb.Fatalf("append %s: %v", text, err)
 	}
-	if *r.ByKey != want {
-		e.tb.Errorf("append %s: %+v, want %+v", text, *r.ByKey, want)
+	n := *r.ByKey
+	if n != want {
+		e.tb.Errorf("append %s: %+v, want %+v", text, n, want)
+	}
+	if sum := n.Inserted + n.Identical + n.Duplicates + n.Conflicts; sum != r.Rows.Read-r.Rows.Outside {
+		e.tb.Errorf("append %s: %+v are %d rows of %+v", text, n, sum, r.Rows)
 	}
 	e.model.Append(stored...)
 	return r

@@ -44,24 +44,32 @@ type ground struct {
 	store *store
 	found *survey
 	*attempt
+
+	// leave lets go of the store.
+	leave context.CancelFunc
 }
 
-// groundOn reads what an attempt on the head needs to know.
-func (j *loading) groundOn(ctx context.Context, head *table.Table) (*ground, error) {
-	meta := head.Metadata()
+// groundOn reads what an attempt on the head needs to know. The caller leaves it.
+func (j *loading) groundOn(ctx context.Context, head *table.Table) (_ *ground, err error) {
 	g := &ground{head: head, snap: j.headOf(head)}
-	var err error
-	if g.store, err = openStore(ctx, head, j.Timeout); err != nil {
+	lasting, leave := linger(ctx)
+	defer func() {
+		if err != nil {
+			leave()
+		}
+	}()
+	if g.store, err = openStore(lasting, head, j.Timeout); err != nil {
 		return nil, err
 	}
 	known, err := j.stateOn(ctx, head, g.snap)
 	if err != nil {
 		return nil, err
 	}
+	meta := head.Metadata()
 	if g.found, err = j.survey(g.store, meta, g.snap); err != nil {
 		return nil, err
 	}
-	g.attempt = &attempt{id: j.freshID(meta), sequence: meta.LastSequenceNumber() + 1, before: known, state: known.add(j.owned.window)}
+	g.leave, g.attempt = leave, &attempt{id: j.freshID(meta), sequence: meta.LastSequenceNumber() + 1, before: known, state: known.add(j.owned.window)}
 	if g.snap != nil {
 		g.parent = &g.snap.SnapshotID
 	}

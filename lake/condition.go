@@ -18,7 +18,7 @@ type condition struct {
 
 var conditionForm = regexp.MustCompile(`(?is)^\s*("(?:[^"]|"")+"|[^\s=]+)\s*(?:=\s*(.+?)|in\s*\((.+)\)|(is\s+not\s+null))\s*$`)
 
-var constantForm = regexp.MustCompile(`(?s)^\s*(?:'((?:[^']|'')*)'|([^\s,']+))\s*(?:,|$)`)
+var constantForm = regexp.MustCompile(`(?is)^\s*(?:'((?:[^']|'')*)'|([-+]?[0-9][-+.0-9e]*|true|false))\s*(?:,|$)`)
 
 // newCondition reads COLUMN = 'VALUE', COLUMN IN ('VALUE', …) or COLUMN IS NOT
 // NULL, for a column of sc.

@@ -63,7 +63,7 @@ func (j *loading) failed(op string, w Window, err error) error {
 // that holds.
 func (j *loading) read(ctx context.Context) (what change, done func(), err error) {
 	if j.load.Mode != Replace {
-		m, err := j.newMerging(ctx)
+		m, err := j.newKeyed(ctx)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -71,9 +71,9 @@ func (m *randomTable) before(t *testing.T, a act) {
 func (m *randomTable) land(text string, rows []testenv.Event, during act, at int, what string, replace func()) bool {
 	fired, err := m.loadDuring(text, rows, during, at, replace)
 	if err != nil {
-		temporary := during.breaks && errors.Is(err, lake.ErrTemporary)
-		renamed := during.renames && errors.Is(err, lake.ErrSchema)     // between the source and the plan
-		repartitioned := during.breaks && errors.Is(err, lake.ErrUsage) // before the plan: partition_by is the old one
+		temporary := m.breaks(during) && errors.Is(err, lake.ErrTemporary)
+		renamed := during.renames && (errors.Is(err, lake.ErrSchema) || m.merges() && errors.Is(err, lake.ErrUsage)) // between the source and the plan
+		repartitioned := during.breaks && errors.Is(err, lake.ErrUsage)                                              // before the plan: partition_by is the old one
 		rolledBack := aheadOfTable(err) && m.done["branch rolled back"] > 0
 		if !temporary && !renamed && !repartitioned && !rolledBack {
 			m.tb.Fatalf("%s: %v", what, err)
@@ -92,7 +92,8 @@ func (m *randomTable) land(text string, rows []testenv.Event, during act, at int
 func (m *randomTable) loadDuring(text string, rows []testenv.Event, during act, at int, replace func()) (acted bool, err error) {
 	m.loads++
 	run := fmt.Sprint(m.loads)
-	loader := &lake.Loader{Catalog: m.cat, Run: run}
+	m.nameVersion()
+	loader := &lake.Loader{Catalog: m.cat, Run: run, Memory: m.memory, TempDir: m.tempDir}
 	fired, resume := make(chan bool), make(chan bool)
 	if during.do != nil {
 		in := testenv.NewInjector(at, testenv.Pause)
@@ -102,7 +103,8 @@ func (m *randomTable) loadDuring(text string, rows []testenv.Event, during act, 
 	src, w := m.source(rows), window(m.tb, text)
 	ended := make(chan error)
 	go func() {
-		_, err := loader.Load(m.tb.Context(), m.load, src, w)
+		r, err := loader.Load(m.tb.Context(), m.load, src, w)
+		m.last = r.ByKey
 		ended <- err
 	}()
 	counted := false
@@ -141,7 +143,8 @@ func (m *randomTable) landed(run string) bool {
 
 // plain runs a load again with nobody in between: it must land.
 func (m *randomTable) plain(text string, rows []testenv.Event, what string) {
-	loader := &lake.Loader{Catalog: m.cat}
+	m.nameVersion()
+	loader := &lake.Loader{Catalog: m.cat, Memory: m.memory, TempDir: m.tempDir}
 	_, err := loader.Load(m.tb.Context(), m.load, m.source(rows), window(m.tb, text))
 	if aheadOfTable(err) {
 		// What the error says to do: the branch was rolled back past all loads.

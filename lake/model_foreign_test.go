@@ -381,7 +381,11 @@ func (m *randomTable) named(events []testenv.Event) []testenv.Row {
 func (m *randomTable) source(events []testenv.Event) *testenv.Source {
 	fields := slices.Clone(testenv.EventArrow().Fields())
 	fields[3].Name = m.valueName()
-	return testenv.Rows(m.tb, arrow.NewSchema(fields, nil), m.named(events)...)
+	src := testenv.Rows(m.tb, arrow.NewSchema(fields, nil), m.named(events)...)
+	if m.merges() {
+		return batchesOf(src, 7)
+	}
+	return src
 }
 
 // read reads the four columns of the model, whatever became of them.

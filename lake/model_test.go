@@ -95,7 +95,7 @@ func TestModelOnREST(t *testing.T) {
 func (m *randomTable) goOn(t *testing.T, seed uint64, ops int) {
 	t.Helper()
 	m.mergingFrom(3)
-	m.loadOnce()
+	m.once()
 	began := time.Now()
 	more := func(op int) bool { return op < ops }
 	if *modelTime > 0 {
@@ -123,6 +123,13 @@ type randomTable struct {
 	random *rand.Rand
 	nextID int64
 	loads  int
+	// once does one random load.
+	once func() string
+	// memory and tempDir are the loader's; 0 and "": its default.
+	memory  int64
+	tempDir string
+	// last is what the last load merged.
+	last *lake.KeyCounts
 	// past holds the rows that the table had at each snapshot.
 	past map[int64][]testenv.Event
 	// done counts what was done.
@@ -137,6 +144,7 @@ func newRandomTable(t *testing.T, cat lake.Catalog, random *rand.Rand) *randomTa
 	}
 	m.local, _ = cat.(*testenv.LocalCatalog)
 	m.rest, _ = cat.(*testenv.AnyCatalog)
+	m.once = m.loadOnce
 	return m
 }
 
@@ -144,7 +152,7 @@ func newRandomTable(t *testing.T, cat lake.Catalog, random *rand.Rand) *randomTa
 func (m *randomTable) step() string {
 	switch n := m.random.IntN(11); {
 	case n < 5:
-		return m.loadOnce()
+		return m.once()
 	case n == 10:
 		return m.maintainOnce()
 	}

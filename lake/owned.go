@@ -311,7 +311,7 @@ func (e equality) byBounds(df iceberg.DataFile) side {
 // value of the file: other writers may cut texts, by default to 16 characters;
 // calve itself never cuts those of a scope.
 func (e equality) exactBound(df iceberg.DataFile) bool {
-	if strings.HasPrefix(path.Base(df.FilePath()), "calve-") {
+	if ownFile(df) {
 		return true
 	}
 	switch e.field.Type.(type) {
@@ -322,6 +322,9 @@ func (e equality) exactBound(df iceberg.DataFile) bool {
 	}
 	return true
 }
+
+// ownFile reports whether calve wrote a file.
+func ownFile(df iceberg.DataFile) bool { return strings.HasPrefix(path.Base(df.FilePath()), "calve-") }
 
 func noNulls(df iceberg.DataFile, id int) bool {
 	n, ok := df.NullValueCounts()[id]

@@ -72,7 +72,7 @@ func readPositions(ctx context.Context, s *store, path, dataPath string) (out []
 	defer batches.Release()
 	for batches.Next() {
 		rec := batches.RecordBatch()
-		paths, isText := columnOf(rec, "file_path").(*array.String)
+		paths, isText := columnOf(rec, "file_path").(array.StringLike)
 		positions, isLong := columnOf(rec, "pos").(*array.Int64)
 		if !isText || !isLong {
 			return nil, fmt.Errorf("its columns are %s, not those of a position delete file: %w", rec.Schema(), ErrRefused)

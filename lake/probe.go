@@ -38,7 +38,7 @@ type match struct {
 
 // candidates are the files of a survey, those that were looked into before with
 // what was found.
-func (m *merging) candidates(t *table.Table, found *survey) ([]*probed, error) {
+func (m *keyed) candidates(t *table.Table, found *survey) ([]*probed, error) {
 	where, err := m.newSearch(t)
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (m *merging) candidates(t *table.Table, found *survey) ([]*probed, error) {
 
 // mayHold are the files whose bounds do not rule out that they hold a key of the
 // table of keys.
-func (m *merging) mayHold(files []*probed) []*probed {
+func (m *keyed) mayHold(files []*probed) []*probed {
 	for column, field := range m.key.fields {
 		if len(files) == 0 {
 			return nil
@@ -90,12 +90,23 @@ func mayHoldAny(df iceberg.DataFile, field iceberg.NestedField, values [][]byte)
 	}
 	low, okLow := orderedBound(field.Type, df.LowerBoundValues()[field.ID])
 	high, okHigh := orderedBound(field.Type, df.UpperBoundValues()[field.ID])
-	return !okLow || !okHigh || anyWithin(values, low, high)
+	if !okLow || !okHigh || bytes.Compare(low, high) > 0 || signedBounds(df, field.Type) {
+		return true
+	}
+	return anyWithin(values, low, high)
+}
+
+// signedBounds reports whether the bounds may be those of another order: Iceberg's
+// Java library took UUIDs for pairs of signed numbers when it compared those of
+// several row groups (apache/iceberg#14216).
+func signedBounds(df iceberg.DataFile, t iceberg.Type) bool {
+	_, uuids := t.(iceberg.UUIDType)
+	return uuids && !ownFile(df)
 }
 
 // probe looks the keys of the present pass up in those files that were not looked
 // into before, several at a time.
-func (m *merging) probe(ctx context.Context, t *table.Table, pass int, files []*probed) error {
+func (m *keyed) probe(ctx context.Context, t *table.Table, pass int, files []*probed) error {
 	files = slices.DeleteFunc(slices.Clone(files), func(p *probed) bool { return p.matches[pass] != nil })
 	m.advance(func(p *Progress) { p.FilesToSearch += len(files) })
 	group, ctx := errgroup.WithContext(ctx)
@@ -116,7 +127,7 @@ func (m *merging) probe(ctx context.Context, t *table.Table, pass int, files []*
 
 // probeFile reads the key and version of every row of a file, and says how many
 // there are.
-func (m *merging) probeFile(ctx context.Context, t *table.Table, file liveFile) (found []match, rows int64, err error) {
+func (m *keyed) probeFile(ctx context.Context, t *table.Table, file liveFile) (found []match, rows int64, err error) {
 	f, err := m.probedColumns(t)
 	if err != nil {
 		return nil, 0, err
@@ -154,7 +165,7 @@ func (m *merging) probeFile(ctx context.Context, t *table.Table, file liveFile) 
 }
 
 // probedColumns are the columns that are read to look keys up.
-func (m *merging) probedColumns(t *table.Table) (*fit, error) {
+func (m *keyed) probedColumns(t *table.Table) (*fit, error) {
 	names := slices.Concat(m.key.names(), m.version.names())
 	reach := m.reach()
 	if !reach.always {
@@ -172,7 +183,7 @@ func (m *merging) probedColumns(t *table.Table) (*fit, error) {
 
 // compare reads a file whole and notes which of the rows with equal versions have
 // equal values too, volatile columns left out.
-func (m *merging) compare(ctx context.Context, t *table.Table, file liveFile, found []match) error {
+func (m *keyed) compare(ctx context.Context, t *table.Table, file liveFile, found []match) error {
 	f, err := fitOf(t.Schema())
 	if err != nil {
 		return err

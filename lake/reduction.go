@@ -10,7 +10,7 @@ import (
 )
 
 // keysOf makes the table of the keys of a pass, each with its newest row.
-func (m *merging) keysOf(pass int) error {
+func (m *keyed) keysOf(pass int) error {
 	if m.inTable == pass {
 		return nil
 	}
@@ -18,7 +18,7 @@ func (m *merging) keysOf(pass int) error {
 	if err != nil {
 		return err
 	}
-	r := &reduction{merging: m, table: &keyTable{}, pass: uint64(pass), ties: map[int]int64{}}
+	r := &reduction{keyed: m, table: &keyTable{}, pass: uint64(pass), ties: map[int]int64{}}
 	for b, err := range m.rows.all() {
 		if err != nil {
 			return err
@@ -36,7 +36,7 @@ func (m *merging) keysOf(pass int) error {
 
 // reduction reduces the rows of a source to the newest of each key.
 type reduction struct {
-	*merging
+	*keyed
 
 	table *keyTable
 	pass  uint64
@@ -131,7 +131,7 @@ func (r *reduction) noTies() error {
 }
 
 // describe prints key and version of a row of the source.
-func (m *merging) describe(row int64) string {
+func (m *keyed) describe(row int64) string {
 	for b, err := range m.rows.all() {
 		if err != nil || row >= b.first+b.rows {
 			continue

@@ -26,6 +26,7 @@ func (r *replacement) attemptOn(ctx context.Context, head *table.Table, first bo
 	if err != nil {
 		return nil, err
 	}
+	defer g.leave()
 	if first {
 		if s := r.standing(head, g.found); s != nil && s.digest == *r.digest {
 			return s.attempt(), nil

@@ -21,7 +21,7 @@ type search struct {
 
 // newSearch finds the partitions of the source's rows under the table's present
 // spec; nil where no field says anything.
-func (m *merging) newSearch(t *table.Table) (*search, error) {
+func (m *keyed) newSearch(t *table.Table) (*search, error) {
 	present := t.Spec()
 	s := &search{spec: present.ID(), tuples: map[string]bool{}}
 	texts := specText(m.fit.schema, present)
@@ -51,7 +51,7 @@ func (m *merging) newSearch(t *table.Table) (*search, error) {
 }
 
 // add notes the partitions of the source's rows.
-func (s *search) add(m *merging) error {
+func (s *search) add(m *keyed) error {
 	parts, err := newPartitioner(m.fit.schema, iceberg.NewPartitionSpec(s.fields...))
 	if err != nil {
 		return err

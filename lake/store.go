@@ -35,6 +35,21 @@ func openStore(ctx context.Context, t *table.Table, timeout time.Duration) (*sto
 	return &store{ctx: ctx, io: w, timeout: timeout}, nil
 }
 
+// lingering is how long what an attempt writes may still take once the load was
+// stopped.
+const lingering = 2 * time.Second
+
+// linger is a context that ends a moment after ctx. What is being written when a
+// load is stopped is let end: a request that is cut off may be carried out by the
+// store all the same, after the object was looked for to be removed.
+func linger(ctx context.Context) (context.Context, context.CancelFunc) {
+	out, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		time.AfterFunc(lingering, func() { cancel(context.Cause(ctx)) })
+	})
+	return out, func() { stop(); cancel(nil) }
+}
+
 // within runs one call under a deadline. The call may go on in the background
 // after it; what it does then is its own matter, never the caller's result.
 func within[T any](ctx context.Context, d time.Duration, call func(context.Context) (T, error)) (T, error) {

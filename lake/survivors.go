@@ -85,12 +85,13 @@ func (j *loading) liveRows(ctx context.Context, t *table.Table, f *fit, file liv
 			fail(err)
 			return
 		}
+		constants := f.constants(t.Metadata(), task.File)
 		for rec, err := range watched(ctx, dog, batches) {
 			if err != nil {
 				fail(err)
 				return
 			}
-			same, err := conform(ctx, rec, f.arrow)
+			same, err := f.complete(ctx, rec, constants)
 			rec.Release()
 			if err != nil {
 				fail(err)

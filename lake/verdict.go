@@ -2,16 +2,10 @@ package lake
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
-	"iter"
 	"slices"
 
-	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
-	"github.com/zeebo/xxh3"
-	"golang.org/x/sync/errgroup"
 )
 
 // KeyCounts counts what became of the source's rows in modes merge and append.
@@ -56,7 +50,7 @@ type verdict struct {
 func (v *verdict) empty() bool { return v.written == 0 && v.replaced == 0 }
 
 // decide finds the verdict on a table of which found are the files in reach.
-func (m *merging) decide(ctx context.Context, t *table.Table, found *survey) (*verdict, error) {
+func (m *keyed) decide(ctx context.Context, t *table.Table, found *survey) (*verdict, error) {
 	v := &verdict{wins: make([]bool, m.rows.rows), removed: map[*probed][]int64{}}
 	files, err := m.candidates(t, found)
 	if err != nil {
@@ -91,7 +85,7 @@ type holder struct {
 }
 
 // judge decides for every key of a pass.
-func (m *merging) judge(v *verdict, pass int, files []*probed) error {
+func (m *keyed) judge(v *verdict, pass int, files []*probed) error {
 	holders, err := m.holders(pass, files)
 	if err != nil {
 		return err
@@ -130,7 +124,7 @@ func (m *merging) judge(v *verdict, pass int, files []*probed) error {
 
 // holders are the table's rows by entry. In mode merge there is one at most; of
 // several, in mode append, one is taken that is as the source's, if any is.
-func (m *merging) holders(pass int, files []*probed) ([]holder, error) {
+func (m *keyed) holders(pass int, files []*probed) ([]holder, error) {
 	out := make([]holder, len(m.table.entries))
 	for _, p := range files {
 		for _, x := range p.matches[pass] {
@@ -149,7 +143,7 @@ func (m *merging) holders(pass int, files []*probed) ([]holder, error) {
 }
 
 // addition counts a row of mode append, and says whether it is added.
-func (m *merging) addition(v *verdict, e *keyEntry, h holder) (adds bool, err error) {
+func (m *keyed) addition(v *verdict, e *keyEntry, h holder) (adds bool, err error) {
 	switch {
 	case h.file == nil:
 		v.counts.Inserted++
@@ -165,7 +159,7 @@ func (m *merging) addition(v *verdict, e *keyEntry, h holder) (adds bool, err er
 const shownConflicts = 5
 
 // conflict counts a row that has the id of another one and other values.
-func (m *merging) conflict(v *verdict, row int64, with string) error {
+func (m *keyed) conflict(v *verdict, row int64, with string) error {
 	text := ""
 	if v.counts.Conflicts++; v.counts.Conflicts <= shownConflicts {
 		text = fmt.Sprintf("%s, %s, %s", m.rows.where(row), m.describe(row), with)
@@ -180,7 +174,7 @@ func (m *merging) conflict(v *verdict, row int64, with string) error {
 // sentence counts what becomes of one row of the source, and says whether it
 // takes the place of the table's row of its key, which is in file; nil where
 // there is none.
-func (m *merging) sentence(n *KeyCounts, e *keyEntry, file *probed, x match) (replaces bool, err error) {
+func (m *keyed) sentence(n *KeyCounts, e *keyEntry, file *probed, x match) (replaces bool, err error) {
 	counted := func(n *int64) bool { *n++; return true }
 	switch {
 	case file == nil && e.deleted && m.load.Deletes == HardDeletes:
@@ -206,144 +200,4 @@ func (m *merging) sentence(n *KeyCounts, e *keyEntry, file *probed, x match) (re
 			m.rows.where(e.row), m.describe(e.row), file.entry.DataFile().FilePath(), ErrTie)
 	}
 	return counted(&n.Corrected), nil
-}
-
-// fingerprint is the same for verdicts that are written as the same files.
-func (v *verdict) fingerprint() string {
-	h := xxh3.New()
-	number := func(n int64) { _, _ = h.Write(binary.BigEndian.AppendUint64(nil, uint64(n))) }
-	for _, p := range v.touched {
-		_, _ = h.WriteString(p.key)
-		number(int64(len(v.removed[p])))
-		for _, row := range v.removed[p] {
-			number(row)
-		}
-	}
-	for i, wins := range v.wins {
-		if wins {
-			number(int64(i))
-		}
-	}
-	sum := h.Sum128().Bytes()
-	return string(sum[:])
-}
-
-// write stages the rows that win, and what takes the old rows out of the touched
-// files. What was written for the same verdict before serves again.
-func (m *merging) write(ctx context.Context, t *table.Table, s *store, v *verdict) (output, error) {
-	if v.empty() {
-		return output{}, nil
-	}
-	of := v.fingerprint()
-	if m.output.of == of {
-		return m.output, nil
-	}
-	out := output{of: of}
-	rewritten, err := m.hide(ctx, t, s, v, &out)
-	if err != nil {
-		return output{}, err
-	}
-	var rows int64
-	out.files, err = m.stageInto(ctx, t, m.fit, m.outputRows(ctx, t, v, rewritten, &rows), m.noteStaged)
-	if err != nil {
-		return output{}, err
-	}
-	for _, df := range out.files {
-		rows -= df.Count()
-	}
-	if rows != 0 {
-		return output{}, fmt.Errorf("%d rows are missing in the staged files: %w", rows, ErrBug)
-	}
-	for _, p := range rewritten {
-		out.rewritten = append(out.rewritten, p.key)
-	}
-	m.output = out
-	return out, nil
-}
-
-// mostDeletes is how many delete files a data file may have before it is written
-// again.
-const mostDeletes = 8
-
-// hide writes position deletes for the touched files, where that is the mode, and
-// returns those that are to be written again.
-func (m *merging) hide(ctx context.Context, t *table.Table, s *store, v *verdict, out *output) (rewritten []*probed, err error) {
-	var hidden []*probed
-	for _, p := range v.touched {
-		n := int64(len(v.removed[p]))
-		if m.load.Write == MergeOnRead && len(p.equalities) == 0 && len(p.positions) < mostDeletes && 2*(p.live-n) > p.entry.DataFile().Count() {
-			hidden = append(hidden, p)
-		} else {
-			rewritten = append(rewritten, p)
-		}
-	}
-	out.deletes = make([]iceberg.DataFile, len(hidden))
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(removers)
-	for i, p := range hidden {
-		group.Go(func() (err error) {
-			defer Caught(&err)
-			deleted, err := deletedPositions(ctx, s, p.liveFile)
-			if err == nil {
-				out.deletes[i], err = m.writePositions(ctx, t, s, p.entry.DataFile(), positionsOf(v.removed[p], deleted))
-			}
-			return err
-		})
-	}
-	return rewritten, group.Wait()
-}
-
-// outputRows yields the rows to write and counts them.
-func (m *merging) outputRows(ctx context.Context, t *table.Table, v *verdict, rewritten []*probed, count *int64) iter.Seq2[arrow.RecordBatch, error] {
-	return func(yield func(arrow.RecordBatch, error) bool) {
-		pass := func(rec arrow.RecordBatch, err error) bool {
-			if err == nil {
-				*count += rec.NumRows()
-			}
-			return yield(rec, err)
-		}
-		for _, p := range rewritten {
-			for rec, err := range m.without(ctx, t, p.liveFile, v.removed[p]) {
-				if !pass(rec, err) || err != nil {
-					return
-				}
-			}
-		}
-		for b, err := range m.rows.all() {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			rec, err := keepRows(ctx, b.memory, v.wins[b.first:b.first+b.rows])
-			if !pass(rec, err) || err != nil {
-				return
-			}
-		}
-	}
-}
-
-// without yields the live rows of a file but for some, whose numbers are in order.
-func (m *merging) without(ctx context.Context, t *table.Table, file liveFile, removed []int64) iter.Seq2[arrow.RecordBatch, error] {
-	return func(yield func(arrow.RecordBatch, error) bool) {
-		first := int64(0)
-		for rec, err := range m.liveRows(ctx, t, m.fit, file) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			keep := allTrue(int(rec.NumRows()))
-			for ; len(removed) > 0 && removed[0] < first+rec.NumRows(); removed = removed[1:] {
-				keep[removed[0]-first] = false
-			}
-			first += rec.NumRows()
-			kept, err := keepRows(ctx, rec, keep)
-			rec.Release()
-			if !yield(kept, err) || err != nil {
-				return
-			}
-		}
-		if len(removed) > 0 {
-			yield(nil, fmt.Errorf("read %s: it had more rows when it was read before: %w", file.entry.DataFile().FilePath(), ErrBug))
-		}
-	}
 }

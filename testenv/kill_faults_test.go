@@ -100,14 +100,14 @@ func (s shape) tableName() string {
 
 func (s shape) prepare(tb testing.TB, at *site, name string) {
 	if at.use(name); len(s.before) > 0 {
-		at.replace(tb, name, "2026-05-03/2026-05-06", s.before...)
+		at.run(tb, s.as(at.Ident(name)), "2026-05-03/2026-05-06", s.before...)
 	}
 }
 
 // load is one run from within the test's process.
 func (s shape) load(ctx context.Context, tb testing.TB, at *site, name string, l *lake.Loader) error {
 	schema, rows := EventArrow(), EventRows(s.rows...)
-	load := lake.Load{Table: at.Ident(name), TimeColumn: "event_time"}
+	load := s.as(at.Ident(name))
 	if s.extra != "" {
 		schema = arrow.NewSchema(append(schema.Fields(), arrow.Field{Name: "extra", Type: arrow.BinaryTypes.String, Nullable: true}), nil)
 		for _, row := range rows {

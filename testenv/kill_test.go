@@ -45,6 +45,9 @@ type shape struct {
 	rows   []Event
 	// extra is the value of a column that only the load brings; "": none.
 	extra string
+	// merges is true where the rows are merged by id, each newer than that of
+	// before.
+	merges bool
 }
 
 func shapes() []shape {
@@ -60,14 +63,37 @@ func shapes() []shape {
 		}},
 		{name: "first load", window: "2026-05-04", rows: []Event{NewEvent(5, "2026-05-04T05:00:00Z", "eu", 5), NewEvent(6, "2026-05-04T06:00:00Z", "us", 6)}},
 		{name: "evolve", before: before, window: "2026-05-04", rows: []Event{NewEvent(5, "2026-05-04T05:00:00Z", "eu", 5)}, extra: "seven"},
+		// One row leaves its day, whose file is written again without it; of another
+		// file two rows are hidden by a position delete.
+		{name: "merge", before: append(slices.Clone(before),
+			NewEvent(6, "2026-05-04T06:00:00Z", "eu", 6), NewEvent(7, "2026-05-04T07:00:00Z", "eu", 7), NewEvent(8, "2026-05-04T08:00:00Z", "eu", 8),
+		), window: "2026-05-04", merges: true, rows: []Event{
+			NewEvent(1, "2026-05-04T05:00:00Z", "eu", 7), NewEvent(2, "2026-05-04T09:00:00Z", "us", 3),
+			NewEvent(3, "2026-05-04T11:00:00Z", "gone", 3), NewEvent(5, "2026-05-04T05:00:00Z", "eu", 5),
+		}},
 	}
+}
+
+// as is how the shape's rows, and those of before, are loaded.
+func (s shape) as(id table.Identifier) lake.Load {
+	load := lake.Load{Table: id, TimeColumn: "event_time"}
+	if s.merges {
+		load.Mode, load.Key, load.VersionBy, load.DeleteWhen = lake.Merge, []string{"id"}, []string{"event_time", "value"}, "region = 'gone'"
+		load.Write = lake.MergeOnRead
+	}
+	return load
 }
 
 // want is what the table holds after one clean load.
 func (s shape) want(tb testing.TB) []string {
 	m := &Model{}
 	m.Append(s.before...)
-	m.Replace(eventWindow(tb, s.window), "", s.rows...)
+	if s.merges {
+		m.Delete(func(old Event) bool { return slices.ContainsFunc(s.rows, func(e Event) bool { return e.ID == old.ID }) })
+		m.Append(s.rows...)
+	} else {
+		m.Replace(eventWindow(tb, s.window), "", s.rows...)
+	}
 	rows := m.Strings()
 	if s.extra == "" {
 		return rows
@@ -88,11 +114,15 @@ func (s shape) want(tb testing.TB) []string {
 func (s shape) job(tb testing.TB, at *site, name string) *job {
 	tb.Helper()
 	if len(s.before) > 0 {
-		at.replace(tb, name, "2026-05-03/2026-05-06", s.before...)
+		at.run(tb, s.as(at.Ident(name)), "2026-05-03/2026-05-06", s.before...)
 	}
 	lines := csvLines(s.rows...)
 	if s.extra == "" {
-		return at.newJob(tb, name, s.window, lines...)
+		j := at.newJob(tb, name, s.window, lines...)
+		if s.merges {
+			j.flags = []string{"--mode", "merge", "--key", "id", "--version-by", "event_time,value", "--delete-when", "region = 'gone'", "--write", "merge-on-read"}
+		}
+		return j
 	}
 	for i := range lines {
 		lines[i] += "," + s.extra
@@ -147,8 +177,12 @@ func (s shape) killEverywhere(t *testing.T, at *site, total *toll) {
 	name := strings.ReplaceAll(s.name, " ", "_")
 	clean := s.job(t, at, name+"_clean")
 	g := NewGate(t)
-	if end := clean.start(g).Wait(); end.Code != 0 {
+	end := clean.start(g).Wait()
+	if end.Code != 0 {
 		t.Fatalf("the clean load: %s", end)
+	}
+	if r, err := end.Receipt(); err != nil || s.merges && (r.Files.Deletes == 0 || r.Files.Rewritten == 0) {
+		t.Errorf("the clean load: %+v, %v, want a delete file and a file that was written again", r.Files, err)
 	}
 	s.compare(t, at, clean.table, total)
 	requests := len(g.Requests())

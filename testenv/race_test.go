@@ -12,10 +12,10 @@ import (
 	"github.com/calve-data/calve/lake"
 )
 
-// TestEightProcesses: eight processes load disjoint windows of one table, started
+// TestEightWindows: eight processes load disjoint windows of one table, started
 // together; all land, each in one snapshot. The table is there, or one of them
 // creates it.
-func TestEightProcesses(t *testing.T) {
+func TestEightWindows(t *testing.T) {
 	t.Parallel()
 	ownProcesses(t)
 	for _, first := range []string{"a table", "no table"} {

@@ -203,14 +203,19 @@ func (j *job) run() Ended {
 // replace loads events from within the test's own process.
 func (s *site) replace(tb testing.TB, name, window string, events ...Event) lake.Receipt {
 	tb.Helper()
+	return s.run(tb, lake.Load{Table: s.Ident(name), TimeColumn: "event_time"}, window, events...)
+}
+
+// run is any load of events from within the test's own process.
+func (s *site) run(tb testing.TB, load lake.Load, window string, events ...Event) lake.Receipt {
+	tb.Helper()
 	w, err := lake.ParseWindow(window, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	load := lake.Load{Table: s.Ident(name), TimeColumn: "event_time"}
 	r, err := (&lake.Loader{Catalog: s}).Load(context.WithoutCancel(tb.Context()), load, Rows(tb, EventArrow(), EventRows(events...)...), w)
 	if err != nil {
-		tb.Fatalf("load %s of %s: %v", window, name, err)
+		tb.Fatalf("load %s of %s: %v", window, load.TableName(), err)
 	}
 	return r
 }

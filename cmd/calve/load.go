@@ -71,19 +71,25 @@ func (c *loadCommand) Run(ctx context.Context, a *app) error {
 	a.answers(loadAnswer{lake.Receipt{Load: s.load.Name, Table: s.load.TableName(), Branch: cmp.Or(s.load.Branch, table.MainBranch), Window: s.window.JSON()}})
 	boundHeap(c.Memory)
 	show := newProgress(a.stderr, c.Quiet)
+	windowColumn := cmp.Or(s.load.Cursor, s.load.TimeColumn)
+	if !s.window.IsZero() {
+		show.window(s.window, windowColumn)
+	}
 	cat, embedded, err := c.open(ctx, s.config)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = cat.Close() }()
 	loader := lake.Loader{Catalog: cat, Memory: int64(c.Memory), Timeout: c.Timeout, Run: c.RunLabel, Version: programVersion(), Trace: show.trace()}
-	if err := c.since(ctx, a.stderr, c.windowFlags, &s, &loader); err != nil {
-		return err
-	}
 	if s.window.IsZero() {
-		return c.upToDate(a, s)
+		if err := c.since(ctx, a.stderr, c.windowFlags, &s, &loader); err != nil {
+			return err
+		}
+		if s.window.IsZero() {
+			return c.upToDate(a, s)
+		}
+		show.window(s.window, windowColumn)
 	}
-	show.window(s.window, cmp.Or(s.load.Cursor, s.load.TimeColumn))
 	s.source.Run = c.RunLabel
 	src, err := arrowio.New(s.source, show.watch(cat.Files()))
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
-	"github.com/apache/iceberg-go"
 	"github.com/apache/iceberg-go/table"
 )
 
@@ -21,8 +20,8 @@ import (
 //
 // An append is a merge without versions, in which what is stored stays.
 
-// merging is a load by keys under way; it is the change that the commit makes.
-type merging struct {
+// keyed is a load by keys under way; it is the change that the commit makes.
+type keyed struct {
 	published
 
 	key, version *ordering
@@ -38,19 +37,9 @@ type merging struct {
 	output output
 }
 
-// output is what the last verdict was written as.
-type output struct {
-	of    string
-	files []iceberg.DataFile
-	// rewritten are the keys of the files that files stand for, deletes hide rows of
-	// the other ones.
-	rewritten []string
-	deletes   []iceberg.DataFile
-}
-
-// newMerging reads the source's rows of the window.
-func (j *loading) newMerging(ctx context.Context) (*merging, error) {
-	m := &merging{published: published{j}, probed: map[string]*probed{}}
+// newKeyed reads the source's rows of the window.
+func (j *loading) newKeyed(ctx context.Context) (*keyed, error) {
+	m := &keyed{published: published{j}, probed: map[string]*probed{}}
 	if err := m.bind(); err != nil {
 		return nil, err
 	}
@@ -63,7 +52,7 @@ func (j *loading) newMerging(ctx context.Context) (*merging, error) {
 }
 
 // bind finds the columns of key, version and condition.
-func (m *merging) bind() (err error) {
+func (m *keyed) bind() (err error) {
 	sc := m.fit.schema
 	if m.load.Mode == Append {
 		m.key, err = newOrdering(sc, "event_id", slices.Concat(m.load.EventID, m.load.HashOf), len(m.load.HashOf) > 0)
@@ -104,7 +93,7 @@ func (l Load) settingsOfMode() string {
 
 // hold reads the source, and works out its digest and how much memory its keys
 // will take.
-func (m *merging) hold(ctx context.Context) error {
+func (m *keyed) hold(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	digester, err := NewDigester(m.fit.schema, m.volatile...)
@@ -133,14 +122,14 @@ func (m *merging) hold(ctx context.Context) error {
 	}
 	digest := digester.Digest()
 	m.digest = &digest
-	m.passes = int(size/(m.Memory/4)) + 1
+	m.passes = int(size/max(m.Memory/4, 1)) + 1
 	m.inTable = -1
 	return nil
 }
 
 // fence looks whether the head is a table that the rows fit. Other loads are no
 // obstacle, not even of the same window: the merge is decided on the head.
-func (m *merging) fence(head *table.Table) error {
+func (m *keyed) fence(head *table.Table) error {
 	if err := m.tooLate(); err != nil {
 		return err
 	}
@@ -157,11 +146,12 @@ func (m *merging) fence(head *table.Table) error {
 }
 
 // attemptOn decides on the head what becomes of each row, and builds a snapshot.
-func (m *merging) attemptOn(ctx context.Context, head *table.Table, first bool) (*attempt, error) {
+func (m *keyed) attemptOn(ctx context.Context, head *table.Table, first bool) (*attempt, error) {
 	g, err := m.groundOn(ctx, head)
 	if err != nil {
 		return nil, err
 	}
+	defer g.leave()
 	if err := m.forgetsNothing(g.before); err != nil {
 		return nil, err
 	}
@@ -194,13 +184,13 @@ func (m *merging) attemptOn(ctx context.Context, head *table.Table, first bool) 
 
 // stands reports whether a merge that changes no row has no state to commit
 // either.
-func (m *merging) stands(s *standing, head *table.Table) bool {
+func (m *keyed) stands(s *standing, head *table.Table) bool {
 	return !m.load.CommitUnchanged && !m.creates && !m.fit.evolved && m.headOf(head) != nil && m.stateHolds(s, head)
 }
 
 // forgetsNothing refuses a window older than others that were loaded where the
 // table does not remember what it has deleted.
-func (m *merging) forgetsNothing(known state) error {
+func (m *keyed) forgetsNothing(known state) error {
 	if m.load.Deletes != HardDeletes {
 		return nil
 	}
