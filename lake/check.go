@@ -3,6 +3,7 @@ package lake
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -56,6 +57,10 @@ type CheckOptions struct {
 	// TimeType is the declared type of the time column, for a table that does
 	// not exist yet. Default: not known.
 	TimeType arrow.DataType
+	// Keys looks, in modes merge and append, for keys that the table holds twice. It
+	// reads the key columns, and that of the windows, of all rows in the load's scope,
+	// and again where hashes of keys came twice, within [Loader.Memory].
+	Keys bool
 }
 
 // checking is a check under way.
@@ -65,16 +70,18 @@ type checking struct {
 	// asked is the window of the options, on the time column; zero where none is.
 	asked Window
 	// any is true where the window stands for none: nothing is to be read for it.
-	any      bool
+	any bool
+	// keys is true where keys that are there twice are looked for.
+	keys     bool
 	timeType iceberg.Type
 	fields   []timePartition
 }
 
 // Check looks for what stands in the way of running a load again and again. It
 // reads metadata of the table and, for a window, the names of the source's
-// files, and writes nothing. A table that does not exist is no error.
+// files (see [CheckOptions] for what reads more), and writes nothing. A table that does not exist is no error.
 func (l *Loader) Check(ctx context.Context, load Load, src Source, o CheckOptions) (*Checked, error) {
-	c := &checking{loading: &loading{Loader: l.withDefaults(), load: load.withDefaults(), written: map[string]bool{}}, src: src}
+	c := &checking{loading: &loading{Loader: l.withDefaults(), load: load.withDefaults(), written: map[string]bool{}}, src: src, keys: o.Keys}
 	findings, err := c.run(ctx, o)
 	if err != nil {
 		return nil, c.failed("check", o.Window, err)
@@ -85,6 +92,9 @@ func (l *Loader) Check(ctx context.Context, load Load, src Source, o CheckOption
 func (c *checking) run(ctx context.Context, o CheckOptions) ([]Finding, error) {
 	if err := c.load.validate(); err != nil {
 		return nil, err
+	}
+	if c.keys && c.load.Mode == Replace {
+		return nil, fmt.Errorf("keys are of modes merge and append: %w", ErrUsage)
 	}
 	switch err := c.findTable(ctx); {
 	case errors.Is(err, ErrRefused):

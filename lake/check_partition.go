@@ -26,15 +26,16 @@ func timePartitions(spec iceberg.PartitionSpec, timeID int) (out []timePartition
 
 // draftedTimePartitions are those of a table that the load would create.
 func draftedTimePartitions(l Load) (out []timePartition) {
-	if l.PartitionBy == nil {
-		return timePartitionsOf("day")
+	exprs := l.PartitionBy
+	if exprs == nil {
+		exprs = []string{"day(" + l.TimeColumn + ")"}
 	}
-	for _, expr := range l.PartitionBy {
+	for _, expr := range exprs {
 		verb, column := "identity", strings.TrimSpace(expr)
 		if m := exprForm.FindStringSubmatch(column); m != nil {
 			verb, column = strings.TrimSuffix(strings.ToLower(m[1]), "s"), m[3]
 		}
-		if foldName(column) == foldName(l.TimeColumn) {
+		if foldName(column) == foldName(l.windowColumn()) {
 			out = append(out, timePartitionsOf(verb)...)
 		}
 	}

@@ -43,6 +43,14 @@ var tableChecks = []tableCheck{ //nolint:gochecknoglobals // a table that nobody
 		"rewrite these files with the engine that wrote them, as Parquet without deletion vectors, or load a window that covers them whole",
 	},
 	{
+		"doubled-keys", Unsafe, findsKeysTwice,
+		"delete all but one of the rows of each such key with another engine, and look for what wrote them: search, or a writer that is no merge",
+	},
+	{
+		"doubled-ids", Unsafe, findsIDsTwice,
+		"delete all but the first row of each with another engine, and make look_back longer than deliveries of one event are apart",
+	},
+	{
 		"source-missing", Warn, listsSource,
 		"look whether the files were delivered, and whether source.path is where they are",
 	},
@@ -65,6 +73,10 @@ var tableChecks = []tableCheck{ //nolint:gochecknoglobals // a table that nobody
 	{
 		"no-time-partition", Note, alone((*checking).partitionsByNoTime),
 		"partition by day(time column), or a unit that windows are made of",
+	},
+	{
+		"unpruned-keys", Note, alone((*checking).searchesMost),
+		"nothing, while that is little; else search: partitions(EXPR) by a column in which a key never moves, such as the month of creation",
 	},
 	{
 		"gc-disabled", Note, alone((*checking).keepsGarbage),
@@ -135,14 +147,19 @@ func (c *checking) partitionsByMoment() string {
 	if c.timeType == nil {
 		unless = " unless its type is date, which is not declared"
 	}
-	return fmt.Sprintf("the table is partitioned by %s itself, so that each moment is a partition with a file of its own%s", c.load.TimeColumn, unless)
+	return fmt.Sprintf("the table is partitioned by %s itself, so that each moment is a partition with a file of its own%s", c.load.windowColumn(), unless)
 }
 
+// partitionsByNoTime is not of merges, which go to the rows of keys whatever their
+// time.
 func (c *checking) partitionsByNoTime() string {
-	if len(c.fields) > 0 {
+	switch {
+	case len(c.fields) > 0, c.load.Mode == Merge:
 		return ""
+	case c.load.Mode == Append:
+		return fmt.Sprintf("no partition is on %s, so that each load may look for ids in the files of all windows", c.load.windowColumn())
 	}
-	return fmt.Sprintf("no partition is on the time column %s, so that files hold rows of many windows and each load may rewrite some of them", c.load.TimeColumn)
+	return fmt.Sprintf("no partition is on the time column %s, so that files hold rows of many windows and each load may rewrite some of them", c.load.windowColumn())
 }
 
 func (c *checking) expiresEarly() string {

@@ -14,7 +14,9 @@ import (
 
 type checkCommand struct {
 	selectionFlags
+	sinceFlags
 
+	Keys       bool   `help:"Also look for keys, or ids of events, that the table holds twice: reads their columns of all rows of the table, within --memory, up to a few times."`
 	Strict     bool   `help:"Exit with 13 for warnings, too."`
 	JSON       bool   `help:"Print the findings as one line of JSON, the last of stdout, also on failure."`
 	ResultFile string `placeholder:"FILE" help:"Write the same line to this file, by rename."`
@@ -25,7 +27,8 @@ func (checkCommand) Help() string {
 	return `Says whether a load is safe to run again and again: from what calve.yaml and flags say
 of it, before it ever ran, and from the table once it exists. With a window it also
 looks whether the source has files for it and whether the table's can be replaced;
-without, at the window that was loaded last. No row is read and nothing written.
+without, at the window that was loaded last. No row is read, but for --keys, and nothing
+written.
 
 What it finds is unsafe (rows would be lost or doubled, or the load is refused so that
 they are not), a warning or a note. Each finding has a page in docs/checks.
@@ -33,7 +36,8 @@ they are not), a warning or a note. Each finding has a page in docs/checks.
 Examples:
 
     calve check payments
-    calve check payments --window 2026-05-04 --strict     in CI` +
+    calve check payments --window 2026-05-04 --strict     in CI
+    calve check orders --keys                              is each key there once?` +
 		codes(0, 1, 2, 10, 13, 75, 130)
 }
 
@@ -46,9 +50,16 @@ func (c *checkCommand) Run(ctx context.Context, a *app) error {
 			return err
 		}
 	}
-	s, err := c.resolveIn(a, c.parse)
+	window := c.parse
+	if c.From == watermarkWord {
+		window = c.window(c.windowFlags)
+	}
+	s, err := c.resolveIn(a, window)
 	if err != nil {
 		return err
+	}
+	if c.Keys {
+		boundHeap(c.Memory)
 	}
 	answer := checkAnswer{Load: s.load.Name, Table: s.load.TableName(), Window: s.window.JSON(), Findings: []foundAnswer{}}
 	a.answers(answer)
@@ -61,11 +72,14 @@ func (c *checkCommand) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	loader := lake.Loader{Catalog: cat, Timeout: c.Timeout, Version: programVersion()}
+	loader := lake.Loader{Catalog: cat, Memory: int64(c.Memory), Timeout: c.Timeout, Version: programVersion()}
 	if embedded || c.CreateNamespace {
 		loader.Catalog = namespaceToCome{cat}
 	}
-	checked, err := loader.Check(ctx, s.load, src, lake.CheckOptions{Window: s.window, TimeType: s.timeType()})
+	if err := c.since(ctx, io.Discard, c.windowFlags, &s, &loader); err != nil {
+		return err
+	}
+	checked, err := loader.Check(ctx, s.load, src, lake.CheckOptions{Window: s.window, TimeType: s.timeType(), Keys: c.Keys})
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,6 +23,10 @@ type checkedLoad struct {
 	reached catalog.Reached
 	// unit is that of the path's template; zero where it has none.
 	unit lake.Step
+	// overlap is the overlap that is given, sinceWatermark true where the window is
+	// to begin at the watermark.
+	overlap        string
+	sinceWatermark bool
 }
 
 // loadCheck is a rule on what file and flags say of a load.
@@ -34,7 +39,7 @@ type loadCheck struct {
 }
 
 // loadChecks are the rules on what file and flags say, the worst first.
-var loadChecks = []loadCheck{ //nolint:gochecknoglobals // a table that nobody changes
+var loadChecks = slices.Concat([]loadCheck{ //nolint:gochecknoglobals // a table that nobody changes
 	{
 		"claim", lake.Unsafe, checkedLoad.sharesRows,
 		"give each load of the table a scope of its own, or take one of them out of calve.yaml",
@@ -99,7 +104,7 @@ var loadChecks = []loadCheck{ //nolint:gochecknoglobals // a table that nobody c
 		"embedded-catalog", lake.Note, checkedLoad.isOfOneMachine,
 		"nothing, where all loads run on one machine; else use PostgreSQL or a REST catalog",
 	},
-}
+}, keyChecks)
 
 // all are the findings on the table and on what file and flags say, each ID
 // once, the worst first.
@@ -109,7 +114,7 @@ func (c *checkCommand) all(s selection, checked *lake.Checked) ([]lake.Finding, 
 	if err != nil {
 		return nil, err
 	}
-	of := checkedLoad{selection: s, Checked: checked, reached: reached, unit: s.source.Unit()}
+	of := checkedLoad{selection: s, Checked: checked, reached: reached, unit: s.source.Unit(), overlap: cmp.Or(c.Overlap, s.told.Overlap), sinceWatermark: c.From == watermarkWord}
 	found := slices.Clone(checked.Findings)
 	for _, r := range loadChecks {
 		known := slices.ContainsFunc(found, func(f lake.Finding) bool { return f.ID == r.id })
@@ -124,7 +129,10 @@ func (c *checkCommand) all(s selection, checked *lake.Checked) ([]lake.Finding, 
 	return found, nil
 }
 
-// timeType is the declared type of the time column; nil where there is none.
+// windowColumn is the column that windows are on.
+func (s selection) windowColumn() string { return cmp.Or(s.load.Cursor, s.load.TimeColumn) }
+
+// timeType is the declared type of the windows' column; nil where there is none.
 func (s selection) timeType() arrow.DataType {
 	name, column := s.timeConfig()
 	if t := s.source.Types[column.source(name)]; t != nil {
@@ -136,14 +144,14 @@ func (s selection) timeType() arrow.DataType {
 	return nil
 }
 
-// timeConfig is what the config says of the time column.
+// timeConfig is what the config says of the windows' column.
 func (s selection) timeConfig() (string, columnConfig) {
 	for name, column := range s.told.Columns {
-		if strings.EqualFold(name, s.load.TimeColumn) {
+		if strings.EqualFold(name, s.windowColumn()) {
 			return name, column
 		}
 	}
-	return s.load.TimeColumn, columnConfig{}
+	return s.windowColumn(), columnConfig{}
 }
 
 func (c checkedLoad) sharesRows() string {
@@ -206,8 +214,12 @@ func (c checkedLoad) manyFiles() bool {
 }
 
 func (c checkedLoad) clearsOnEmpty() string {
-	if c.load.OnEmpty != lake.ClearEmpty || !c.manyFiles() {
+	byKeys := c.load.Mode == lake.Merge || c.load.Mode == lake.Append
+	switch {
+	case c.load.OnEmpty != lake.ClearEmpty, !c.manyFiles(), byKeys && c.unit.IsZero():
 		return ""
+	case byKeys:
+		return "on_empty: clear takes a window for loaded, and moves the watermark, also where a part of its files was not delivered: their rows are missed"
 	}
 	return "on_empty: clear empties the window where the source has no row for it, also where a part of its files was not delivered"
 }
@@ -239,7 +251,7 @@ func (c checkedLoad) readsWallClocks() string {
 	if !naive || c.load.Zone != nil {
 		return ""
 	}
-	return fmt.Sprintf("%s is a timestamp without a zone: windows are on its wall clock, an hour of autumn may be there twice, and windows with an offset are refused", c.load.TimeColumn)
+	return fmt.Sprintf("%s is a timestamp without a zone: windows are on its wall clock, an hour of autumn may be there twice, and windows with an offset are refused", c.windowColumn())
 }
 
 func (c checkedLoad) readsAll() string {
@@ -305,6 +317,12 @@ var loadTimes = []string{ //nolint:gochecknoglobals // a table that nobody chang
 	"processed_at", "etl_time", "dw_load_ts", "batch_id", "_fivetran_synced", "_airbyte_extracted_at", "_airbyte_emitted_at", "_dlt_load_id",
 }
 
+// ofLoading reports whether a name is one of those.
+func ofLoading(name string) bool {
+	low := strings.ToLower(name)
+	return slices.Contains(loadTimes, low) || strings.HasPrefix(low, "_sdc_")
+}
+
 func (c checkedLoad) looksVolatile() string {
 	names := slices.Sorted(maps.Keys(c.told.Columns))
 	if c.Table != nil {
@@ -313,15 +331,18 @@ func (c checkedLoad) looksVolatile() string {
 		}
 	}
 	for _, name := range names {
-		low := strings.ToLower(name)
-		ofLoading := slices.Contains(loadTimes, low) || strings.HasPrefix(low, "_sdc_")
 		told := slices.ContainsFunc(c.load.Volatile, func(v string) bool { return strings.EqualFold(v, name) })
 		decided := c.told.Columns[name].Derive == string(arrowio.WindowStart)
-		if ofLoading && !told && !decided && !strings.EqualFold(name, c.load.TimeColumn) {
+		if ofLoading(name) && !told && !decided && !c.needs(name) {
 			return fmt.Sprintf("column %s looks like a time or label of loading: where it differs from run to run, no re-load is unchanged and verify finds each row different", name)
 		}
 	}
 	return ""
+}
+
+// needs reports whether the load goes by a column, which then cannot be volatile.
+func (c checkedLoad) needs(name string) bool {
+	return strings.EqualFold(name, c.windowColumn()) || named(c.identity(), name) || named(c.load.VersionBy, name)
 }
 
 func (c checkedLoad) keepsFilesLocally() string {

@@ -110,10 +110,23 @@ func TestCheckFindings(t *testing.T) {
 	days := path("in/{day:%Y/%m/%d}/*.csv", "")
 	of := func(lines ...string) string { return loadYAML("", lines...) }
 	other := "  m: {table: a.b, time_column: at, source: {path: x.csv}, scope: {region: us}}\n"
+	merge := func(key, version string, lines ...string) string {
+		return of(append([]string{days, "mode: merge", "key: " + key, "version: " + version}, lines...)...)
+	}
+	appends := func(lines ...string) string { return of(append([]string{days, "mode: append"}, lines...)...) }
 	cases := map[string]struct {
 		has, lacks string
 		args       []string
 	}{
+		"search-moves":    {has: merge("id", "seq", "cursor: updated", "search: partitions(month(updated))"), lacks: merge("id", "seq", "cursor: updated", "search: partitions(month(made))")},
+		"no-look-back":    {has: appends("event_id: id"), lacks: appends("event_id: id", "look_back: 0")},
+		"id-of-loading":   {has: appends("event_id: {hash_of: [type, Received_At]}"), lacks: appends("event_id: {hash_of: [type, at]}", "columns: {received_at: {volatile: true}}")},
+		"coarse-version":  {has: merge("id", "day", "columns: {day: {type: date}}"), lacks: merge("id", "[day, seq]", "columns: {day: {type: date}}")},
+		"null-keys":       {has: merge("id", "seq", "null_keys: match"), lacks: merge("[shop, id]", "seq", "null_keys: match")},
+		"no-overlap":      {has: merge("id", "seq", "cursor: updated"), lacks: merge("id", "seq", "cursor: updated", "overlap: 0")},
+		"hard-deletes":    {has: merge("id", "seq", "deletes: hard", "delete_when: op = 'D'"), lacks: merge("id", "seq", "deletes: soft", "delete_when: op = 'D'")},
+		"search-trusts":   {has: merge("id", "seq", "search: partitions(day(at))"), lacks: merge("id", "seq", "search: partitions(bucket(4, ID))")},
+		"moving-rows":     {has: merge("id", "at"), lacks: merge("id", "at", "partition_by: [month(made)]")},
 		"claim":           {has: of(path("a.csv", "")) + other, lacks: of(path("a.csv", ""), "scope: {region: eu}") + other},
 		"late-rows":       {has: of(days), lacks: of(path("in/{day:%Y/%m/%d}/*.csv", ", arrival: {after: 0}"))},
 		"outside-dropped": {has: of(days, "outside: drop"), lacks: of(days)},
@@ -153,6 +166,24 @@ func TestCheckFindings(t *testing.T) {
 		if _, ok := cases[r.id]; !ok && !slices.Contains([]string{"local-warehouse", "glue-endpoint"}, r.id) {
 			t.Errorf("%s has no case", r.id)
 		}
+	}
+	for _, tc := range []struct{ why, id, yaml string }{
+		{"an id with the windows' time", "no-look-back", appends("event_id: {hash_of: [type, at]}")},
+		{"ties are errors", "coarse-version", merge("id", "day", "on_equal: error", "columns: {day: {type: date}}")},
+		{"not a date", "coarse-version", merge("id", "day", "columns: {day: {type: timestamptz}}")},
+		{"the cursor is the time column", "no-overlap", of(days, "cursor: at")},
+		{"a search that is worse", "search-trusts", merge("id", "seq", "search: partitions(seq)")},
+		{"an append", "moving-rows", appends("event_id: id", "cursor: at")},
+		{"a merge", "no-time-partition", merge("id", "seq", "partition_by: [month(made)]")},
+		{"files are not counted", "empty-clears", of(path("in/*.csv", ""), "mode: append", "event_id: id", "on_empty: clear")},
+		{"a column of the key", "undeclared-volatile", merge("batch_id", "seq", "columns: {batch_id: {}}")},
+	} {
+		if found := checked(t, tc.yaml); found[tc.id] != "" {
+			t.Errorf("%s is found in spite of %s", tc.id, tc.why)
+		}
+	}
+	if found := checked(t, appends("event_id: id", "on_empty: clear")); found["empty-clears"] == "" {
+		t.Error("a window of mode append whose files are missing is not found")
 	}
 	longer := of(path("in/{day:%Y%m%d}.csv", ""), "partition_by: [hour(at)]")
 	if found := checked(t, longer); found["template-coarser"] == "" {
