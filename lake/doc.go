@@ -1,5 +1,5 @@
-// Package lake replaces one window of an Apache Iceberg table with the rows of
-// one source, safely, again and again.
+// Package lake loads one window of one source into an Apache Iceberg table,
+// safely, again and again.
 //
 // # The promise
 //
@@ -31,6 +31,15 @@
 //
 // Nothing before the swap changes what a reader sees, and nothing after it can
 // fail the load: a process may die anywhere and the load be run again.
+//
+// # Loads by keys
+//
+// In mode [Merge] a row of the source takes the place of the table's row of its
+// key, wherever that is, if its version is newer; in mode [Append] a row is added
+// whose id the table lacks. What becomes of a row depends on the table, so it is
+// decided on the head of each attempt, and another load of the same window is no
+// obstacle. Loading windows again, in any order, leaves what the newest versions
+// say, or each event once.
 //
 // # Many windows
 //
