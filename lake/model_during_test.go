@@ -72,7 +72,7 @@ func (m *randomTable) land(text string, rows []testenv.Event, during act, at int
 	fired, err := m.loadDuring(text, rows, during, at, replace)
 	if err != nil {
 		temporary := m.breaks(during) && errors.Is(err, lake.ErrTemporary)
-		renamed := during.renames && (errors.Is(err, lake.ErrSchema) || m.merges() && errors.Is(err, lake.ErrUsage)) // between the source and the plan
+		renamed := during.renames && (errors.Is(err, lake.ErrSchema) || m.byKeys() && errors.Is(err, lake.ErrUsage)) // between the source and the plan
 		repartitioned := during.breaks && errors.Is(err, lake.ErrUsage)                                              // before the plan: partition_by is the old one
 		rolledBack := aheadOfTable(err) && m.done["branch rolled back"] > 0
 		if !temporary && !renamed && !repartitioned && !rolledBack {

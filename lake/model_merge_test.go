@@ -65,6 +65,9 @@ type mergedWindow struct {
 // merges reports whether the loads merge.
 func (m *randomTable) merges() bool { return m.load.Mode == lake.Merge }
 
+// byKeys reports whether the loads are by keys.
+func (m *randomTable) byKeys() bool { return m.merges() || m.load.Mode == lake.Append }
+
 // nameVersion names the columns of the version as they are called now.
 func (m *randomTable) nameVersion() {
 	if m.merges() {
@@ -72,10 +75,10 @@ func (m *randomTable) nameVersion() {
 	}
 }
 
-// breaks reports whether an act may make a load temporary: a merge reads the
-// table with the columns that it planned with.
+// breaks reports whether an act may make a load temporary: a load by keys reads
+// the table with the columns that it planned with.
 func (m *randomTable) breaks(a act) bool {
-	return a.breaks || m.merges() && strings.HasPrefix(a.name, "column")
+	return a.breaks || m.byKeys() && strings.HasPrefix(a.name, "column")
 }
 
 // mergeOnce merges a random window, new or of before, at times with another

@@ -73,6 +73,25 @@ func TestWatermarkLateCommits(t *testing.T) {
 	}
 }
 
+// TestCase32_ARowThatCommitsAfterItsWindow: without an overlap it is missed, which
+// calve warns of; with one it is loaded, once.
+func TestCase32_ARowThatCommitsAfterItsWindow(t *testing.T) {
+	t.Parallel()
+	for overlap, rows := range map[time.Duration]int{0: 1, time.Minute: 2} {
+		o := newOrders(t, "commits")
+		soon, late := placed(1, "04", "04T10:00", 1, "new"), placed(2, "04", "04T10:00", 2, "new")
+		o.merge("2026-05-04T10/2026-05-04T10:01", lake.KeyCounts{Inserted: 1}, soon)
+		for range 2 {
+			if _, err := o.since("2026-05-04T10:02", lake.Step{Time: overlap}, soon, late); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if rows == 2 {
+			o.note(late)
+		}
+	}
+}
+
 // TestWatermarkMovesWithTheData: a failed load does not move it, nor does an older
 // window; it keeps all digits (case 33).
 func TestWatermarkMovesWithTheData(t *testing.T) {
