@@ -124,14 +124,18 @@ func appendBytes(buf, b []byte) []byte {
 }
 
 func appendFloat(buf []byte, f float64) []byte {
-	raw := math.Float64bits(f)
+	return binary.BigEndian.AppendUint64(buf, floatBits(f))
+}
+
+// floatBits are the bits of a number, of which there is one NaN and one zero.
+func floatBits(f float64) uint64 {
 	switch {
 	case f != f:
-		raw = 0x7ff8 << 48
+		return 0x7ff8 << 48
 	case f == 0:
-		raw = 0
+		return 0
 	}
-	return binary.BigEndian.AppendUint64(buf, raw)
+	return math.Float64bits(f)
 }
 
 // appendInstant appends a time that is counted in parts of a second, in floor

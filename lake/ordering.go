@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/apache/arrow-go/v18/arrow"
@@ -135,13 +134,7 @@ func appendOrderedInt(buf []byte, n int64) []byte {
 
 // appendOrderedFloat has one NaN, after all numbers, and one zero, as the digest.
 func appendOrderedFloat(buf []byte, f float64) []byte {
-	raw := math.Float64bits(f)
-	switch {
-	case f != f:
-		raw = 0x7ff8 << 48
-	case f == 0:
-		raw = 0
-	}
+	raw := floatBits(f)
 	if raw>>63 == 1 {
 		return binary.BigEndian.AppendUint64(buf, ^raw)
 	}
